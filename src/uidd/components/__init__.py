@@ -1,0 +1,19 @@
+"""What is learned: the potential V, the diffusion sigma, the circulation W."""
+
+from .activations import ACTIVATIONS as ACTIVATIONS
+from .activations import activation as activation
+from .circulation import Absent as Absent
+from .circulation import AbstractCirculation as AbstractCirculation
+from .circulation import FieldCirculation as FieldCirculation
+from .circulation import Full as Full
+from .circulation import NoCirculation as NoCirculation
+from .circulation import Tridiagonal as Tridiagonal
+from .diffusion import AbstractDiffusion as AbstractDiffusion
+from .diffusion import Constant as Constant
+from .diffusion import ConstantDiffusion as ConstantDiffusion
+from .diffusion import Triangular as Triangular
+from .diffusion import TriangularDiffusion as TriangularDiffusion
+from .network import Network as Network
+from .potential import AbstractPotential as AbstractPotential
+from .potential import SumOfSquares as SumOfSquares
+from .potential import SumOfSquaresPotential as SumOfSquaresPotential

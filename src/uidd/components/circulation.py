@@ -1,0 +1,135 @@
+"""W: an antisymmetric matrix field, and its divergence."""
+
+import abc
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .._types import Matrix, State
+from .network import Network
+
+
+class AbstractCirculation(eqx.Module):
+    """W(z) = -W(z)^T."""
+
+    @abc.abstractmethod
+    def __call__(self, z: State) -> Matrix:
+        """W(z)."""
+
+    @abc.abstractmethod
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """W(z), and (div W)_i = sum_j d_j W_ij."""
+
+    @abc.abstractmethod
+    def starting_at(self, circulation: Matrix) -> "AbstractCirculation":
+        """The same field with weights such that W(z) is this constant, as far as it can be."""
+
+
+class FieldCirculation(AbstractCirculation):
+    """W(z) = sum_p H_p(z) (e_a e_b^T - e_b e_a^T) over a fixed list of coordinate pairs p = (a, b).
+
+    The pairs (d, d + 1) give the paper's tridiagonal form; all pairs a < b give every antisymmetric W.
+    """
+
+    network: Network
+    pairs: tuple[tuple[int, int], ...] = eqx.field(static=True)
+
+    def __call__(self, z: State) -> Matrix:
+        """W(z)."""
+        return self._assemble(self.network(z), len(z))
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """Row a of the divergence gets d_b H_p, and row b gets -d_a H_p."""
+        H, jacobian = self.network.with_jacobian(z)
+        first, second = self._incidence(len(z))
+        d_a = jnp.einsum("jp,jp->p", first, jacobian)
+        d_b = jnp.einsum("jp,jp->p", second, jacobian)
+        return self._assemble(H, len(z)), first @ d_b - second @ d_a
+
+    def starting_at(self, circulation: Matrix) -> "FieldCirculation":
+        """Constant W from the last layer's bias; entries outside the pairs are left out."""
+        a, b = np.asarray(self.pairs).T
+        return FieldCirculation(self.network.starting_at(circulation[a, b]), self.pairs)
+
+    def _assemble(self, H: Float[Array, " p"], dimension: int) -> Matrix:
+        # By a matrix product: scattering into small arrays is slow on a CPU.
+        first, second = self._incidence(dimension)
+        signs = first[:, None] * second[None] - second[:, None] * first[None]
+        return (H @ signs.reshape(dimension * dimension, -1).T).reshape(dimension, dimension)
+
+    def _incidence(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which coordinates a and b every pair couples, as 0/1 matrices (D, p)."""
+        a, b = np.asarray(self.pairs).T
+        unit = np.eye(dimension, dtype=np.float32)
+        return unit[:, a], unit[:, b]
+
+
+class NoCirculation(AbstractCirculation):
+    """W = 0: one dimension, or an equilibrium model."""
+
+    def __call__(self, z: State) -> Matrix:
+        """Zero."""
+        return jnp.zeros((len(z), len(z)), z.dtype)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """Zero, and zero."""
+        return self(z), jnp.zeros_like(z)
+
+    def starting_at(self, circulation: Matrix) -> "NoCirculation":
+        """Nothing to set."""
+        return self
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """Specification of the paper's W: D - 1 fields on the first off-diagonal.
+
+    Universal, but an axial gauge for D >= 3: some currents need fields that grow like e^V. `Full`
+    represents the same drifts with tame fields.
+    """
+
+    widths: tuple[int, ...] = (128, 128)
+    activation: str = "tanh"
+
+    def pairs(self, dimension: int) -> tuple[tuple[int, int], ...]:
+        """(0, 1), (1, 2), ..."""
+        return tuple((d, d + 1) for d in range(dimension - 1))
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
+        """Random weights; no circulation in one dimension."""
+        return _fields(self, dimension, key)
+
+
+@dataclass(frozen=True)
+class Full:
+    """Specification of a W with all D (D - 1) / 2 fields. V, f_rev and f_irr stay unique, W does not."""
+
+    widths: tuple[int, ...] = (128, 128)
+    activation: str = "tanh"
+
+    def pairs(self, dimension: int) -> tuple[tuple[int, int], ...]:
+        """Every a < b."""
+        return tuple((a, b) for a in range(dimension) for b in range(a + 1, dimension))
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
+        """Random weights; no circulation in one dimension."""
+        return _fields(self, dimension, key)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Specification of W = 0: a model in detailed balance."""
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
+        """Nothing to draw."""
+        return NoCirculation()
+
+
+def _fields(spec: Tridiagonal | Full, dimension: int, key: PRNGKeyArray) -> AbstractCirculation:
+    pairs = spec.pairs(dimension)
+    if not pairs:
+        return NoCirculation()
+    return FieldCirculation(Network(dimension, len(pairs), spec.widths, spec.activation, key=key), pairs)

@@ -1,0 +1,153 @@
+"""sigma: a lower triangular matrix field with positive diagonal, and div M for M = sigma sigma^T / 2."""
+
+import abc
+from dataclasses import dataclass
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .._types import Matrix, State
+from .network import Network
+
+
+def positive_part(s: Array) -> Array:
+    """(sqrt(s^2 + 1) + s) / 2 > 0, the paper's map to positive numbers."""
+    # For s < 0 the sum cancels; its product with (sqrt(s^2 + 1) - s) is one.
+    root = jnp.sqrt(s**2 + 1)
+    return jnp.where(s >= 0, (root + s) / 2, 0.5 / (root - jnp.minimum(s, 0.0)))
+
+
+def positive_part_inverse(y: Array) -> Array:
+    """The s with positive_part(s) = y, which is y - 1 / (4 y)."""
+    return y - 0.25 / y
+
+
+class AbstractDiffusion(eqx.Module):
+    """sigma(z), lower triangular with positive diagonal."""
+
+    @abc.abstractmethod
+    def __call__(self, z: State) -> Matrix:
+        """sigma(z)."""
+
+    @abc.abstractmethod
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """sigma(z), and (div M)_i = sum_j d_j M_ij for M = sigma sigma^T / 2."""
+
+    @abc.abstractmethod
+    def starting_at(self, sigma: Matrix) -> "AbstractDiffusion":
+        """The same field with weights such that sigma(z) is this constant, as far as it can be."""
+
+
+class TriangularDiffusion(AbstractDiffusion):
+    """sigma(z) = strictly lower triangular net + diag(positive_part(net)), the paper's form."""
+
+    strict: Network | None
+    diagonal: Network
+
+    def __call__(self, z: State) -> Matrix:
+        """sigma(z)."""
+        below = None if self.strict is None else self.strict(z)
+        return _assemble(positive_part(self.diagonal(z)), below)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """div M by the product rule, column by column; M itself is never differentiated.
+
+        2 (div M)_i = sum_k (sigma_k . grad) sigma_ik + sum_k sigma_ik div sigma_k, with sigma_k the
+        k-th column.
+        """
+        raw, raw_jacobian = self.diagonal.with_jacobian(z)
+        diagonal, slope = jax.jvp(positive_part, (raw,), (jnp.ones_like(raw),))
+        jacobian = raw_jacobian * slope
+        # The diagonal entry (k, k) only varies in row and column k.
+        along, own = diagonal * jnp.diagonal(jacobian), jnp.diagonal(jacobian)
+        if self.strict is None:
+            return _assemble(diagonal, None), (along + diagonal * own) / 2
+        below, below_jacobian = self.strict.with_jacobian(z)
+        sigma = _assemble(diagonal, below)
+        row, column = _incidence(len(z))
+        # Entry e = (i, k): its derivative along column k goes to row i, its d_i to the divergence of k.
+        along = jnp.einsum("jk,jk->k", sigma, jacobian)
+        along = along + row @ jnp.einsum("je,je->e", sigma @ column, below_jacobian)
+        own = own + column @ jnp.einsum("je,je->e", row, below_jacobian)
+        return sigma, (along + sigma @ own) / 2
+
+    def starting_at(self, sigma: Matrix) -> "TriangularDiffusion":
+        """Constant sigma from the last layers' biases."""
+        diagonal = self.diagonal.starting_at(positive_part_inverse(jnp.diag(sigma)))
+        strict = self.strict and self.strict.starting_at(sigma[np.tril_indices(len(sigma), -1)])
+        return TriangularDiffusion(strict=strict, diagonal=diagonal)
+
+
+class ConstantDiffusion(AbstractDiffusion):
+    """The same sigma everywhere: full (lower triangular) or diagonal. div M = 0."""
+
+    strict: Float[Array, " e"] | None
+    diagonal: State
+
+    def __call__(self, z: State) -> Matrix:
+        """sigma."""
+        return _assemble(positive_part(self.diagonal), self.strict)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """sigma, and zero."""
+        return self(z), jnp.zeros_like(z)
+
+    def starting_at(self, sigma: Matrix) -> "ConstantDiffusion":
+        """This sigma; the diagonal form keeps the diagonal of M."""
+        if self.strict is None:
+            variances = jnp.sum(sigma**2, axis=1)
+            return ConstantDiffusion(None, positive_part_inverse(jnp.sqrt(variances)))
+        strict = sigma[np.tril_indices(len(sigma), -1)]
+        return ConstantDiffusion(strict, positive_part_inverse(jnp.diag(sigma)))
+
+
+def _assemble(diagonal: State, below: Float[Array, " e"] | None) -> Matrix:
+    """The lower triangular matrix. By matrix products: scattering into small arrays is slow on a CPU."""
+    dimension = len(diagonal)
+    sigma = diagonal * np.eye(dimension, dtype=diagonal.dtype)
+    if below is None:
+        return sigma
+    row, column = _incidence(dimension)
+    places = (row[:, None] * column[None]).reshape(dimension * dimension, -1)
+    return sigma + (below @ places.T.astype(below.dtype)).reshape(dimension, dimension)
+
+
+def _incidence(dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which row and which column every strictly lower entry lies in, as 0/1 matrices (D, e)."""
+    rows, columns = np.tril_indices(dimension, -1)
+    unit = np.eye(dimension, dtype=np.float32)
+    return unit[:, rows], unit[:, columns]
+
+
+@dataclass(frozen=True)
+class Triangular:
+    """Specification of `TriangularDiffusion`; defaults are the paper's for SGLD."""
+
+    widths: tuple[int, ...] = (32, 32)
+    activation: str = "tanh"
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> TriangularDiffusion:
+        """Random weights for a state of `dimension` coordinates."""
+        strict_key, diagonal_key = jax.random.split(key)
+        count = dimension * (dimension - 1) // 2
+        return TriangularDiffusion(
+            strict=Network(dimension, count, self.widths, self.activation, key=strict_key) if count else None,
+            diagonal=Network(dimension, dimension, self.widths, self.activation, key=diagonal_key),
+        )
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Specification of `ConstantDiffusion`: `diagonal` (polymer) or `full` (linear case)."""
+
+    shape: Literal["full", "diagonal"] = "full"
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> ConstantDiffusion:
+        """The unit matrix; nothing is random here."""
+        count = dimension * (dimension - 1) // 2
+        strict = jnp.zeros(count) if self.shape == "full" and count else None
+        return ConstantDiffusion(strict, positive_part_inverse(jnp.ones(dimension)))

@@ -1,0 +1,8 @@
+"""The stochastic differential equation, its reversible and irreversible parts, and time reversal."""
+
+from .abstract import AbstractDynamics as AbstractDynamics
+from .closed_form import ClosedFormDynamics as ClosedFormDynamics
+from .components import ComponentDynamics as ComponentDynamics
+from .divergence import divergence as divergence
+from .divergence import matrix_divergence as matrix_divergence
+from .triangular import solve_lower as solve_lower

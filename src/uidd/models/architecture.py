@@ -1,0 +1,87 @@
+"""What to build: one specification for each component, by name or by hand."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+from .._checks import InputError, one_of
+from ..components import Absent, Constant, Full, SumOfSquares, Triangular, Tridiagonal
+from ..dynamics import ComponentDynamics
+
+Potential = SumOfSquares
+Diffusion = Triangular | Constant
+Circulation = Tridiagonal | Full | Absent
+
+_KINDS: dict[str, dict[str, type]] = {
+    "potential": {"SumOfSquares": SumOfSquares},
+    "diffusion": {"Triangular": Triangular, "Constant": Constant},
+    "circulation": {"Tridiagonal": Tridiagonal, "Full": Full, "Absent": Absent},
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The networks of a model, independent of the dimension of the state.
+
+    >>> Architecture.named("polymer").potential.activation
+    'shifted_requ'
+    """
+
+    potential: Potential = field(default_factory=lambda: SumOfSquares(widths=(64,)))
+    diffusion: Diffusion = field(default_factory=Triangular)
+    circulation: Circulation = field(default_factory=lambda: Full(widths=(64, 64)))
+    temperature: float = 1.0
+
+    @classmethod
+    def named(cls, name: str) -> "Architecture":
+        """`default`, or one of the paper's settings: `linear`, `polymer`, `sgld`."""
+        return ARCHITECTURES[one_of("architecture", name, ARCHITECTURES)]
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> ComponentDynamics:
+        """Random weights for a state of `dimension` coordinates."""
+        keys = jax.random.split(key, 3)
+        return ComponentDynamics(
+            self.potential.build(dimension, key=keys[0]),
+            self.diffusion.build(dimension, key=keys[1]),
+            self.circulation.build(dimension, key=keys[2]),
+            self.temperature,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain numbers and words."""
+        parts = {name: getattr(self, name) for name in _KINDS}
+        return {
+            **{name: {"kind": type(part).__name__, **asdict(part)} for name, part in parts.items()},
+            "temperature": self.temperature,
+        }
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> "Architecture":
+        """The inverse of `to_dict`; anything unknown is an error in one sentence."""
+        try:
+            parts = {}
+            for name, kinds in _KINDS.items():
+                options = dict(value[name])
+                kind = kinds[options.pop("kind")]
+                parts[name] = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
+            return cls(**parts, temperature=float(value["temperature"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"The specification of this model is not known to this version of uidd ({error!r})."
+            ) from error
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "default": Architecture(),
+    "linear": Architecture(
+        SumOfSquares(widths=(64, 32), activation="recu"),
+        Constant("full"),
+        Tridiagonal(widths=(32, 16), activation="recu"),
+    ),
+    "polymer": Architecture(
+        SumOfSquares(widths=(128,), activation="shifted_requ"), Constant("diagonal"), Tridiagonal()
+    ),
+    "sgld": Architecture(SumOfSquares(), Triangular(), Tridiagonal()),
+}

@@ -1,0 +1,141 @@
+"""New trajectories of given dynamics."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._checks import fail, positive
+from .._types import Result
+from ..data import Trajectories
+from ..dynamics import AbstractDynamics
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulated paths: `states` of shape (n, t, D), or (t, D) for a single start. Reads as an array."""
+
+    states: np.ndarray
+    times: np.ndarray
+    step: float
+    result: Result = field(default_factory=Result)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.states, dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `states`."""
+        return self.states.shape
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        return self.states[index]
+
+    def to_trajectories(self) -> Trajectories:
+        """As data to learn from; paths that left the finite numbers are cut there."""
+        finite = np.where(np.isfinite(self.states), self.states, np.nan)
+        return Trajectories.from_arrays(finite, times=self.times)
+
+
+def simulate(
+    dynamics: AbstractDynamics,
+    x0: Any,
+    times: Any,
+    *,
+    seed: int,
+    solver: diffrax.AbstractSolver | None = None,
+    step: float | None = None,
+) -> Simulation:
+    """Paths from the starts `x0` at the given times.
+
+    Args:
+        dynamics: A learned model or a known system.
+        x0: One start `(D,)` or several `(n, D)`.
+        times: Increasing times; the paths start at the first one.
+        seed: Of the noise.
+        solver: Any Diffrax solver for SDEs. Ito solvers (`Euler`, the default) get the Ito drift;
+            Stratonovich solvers (`Heun`, `EulerHeun`, `ShARK` for constant sigma, ...) get the drift
+            with the Stratonovich correction, so that all of them solve the same equation.
+        step: The largest internal step; by default a twentieth of the shortest relaxation time met at
+            the starts, and never more than the shortest output interval.
+    """
+    starts = np.atleast_2d(np.asarray(x0, np.float64))
+    grid = np.asarray(times, np.float64)
+    if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all() or not np.isfinite(grid).all():
+        fail("times", "at least two increasing finite times", f"an array of shape {grid.shape}")
+    if starts.ndim != 2 or not np.isfinite(starts).all():
+        fail("x0", "finite, of shape (D,) or (n, D)", f"shape {np.shape(x0)}")
+    solver = diffrax.Euler() if solver is None else solver
+    largest = _natural_step(dynamics, starts) if step is None else positive("step", step)
+    fine = _refined(grid, largest)
+    paths = _solve(
+        dynamics, solver, jnp.asarray(starts), jnp.asarray(grid - grid[0]), jnp.asarray(fine - grid[0]),
+        jax.random.key(seed),
+    )
+    states = np.asarray(paths, np.float64)
+    states[:, 0] = starts
+    bad = int((~np.isfinite(states).all(axis=(1, 2))).sum())
+    result = Result()
+    if bad:
+        result = Result("diverged", f"{bad} of {len(states)} paths left the finite numbers; use a smaller step.")
+    used = float(np.diff(fine).max())
+    return Simulation(states[0] if np.ndim(x0) == 1 else states, grid, used, result)
+
+
+def _natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
+    """A twentieth of the shortest time scale 1 / |eigenvalue of the drift's Jacobian| at the starts."""
+    some = jnp.asarray(starts[:: max(1, len(starts) // 64)])
+    jacobians = np.asarray(jax.vmap(jax.jacfwd(dynamics.drift))(some))
+    if not np.isfinite(jacobians).all():
+        fail("x0", "states at which the drift is finite", "one where it is not")
+    rate = np.abs(np.linalg.eigvals(jacobians)).max()
+    return 0.05 / float(rate) if rate > 0 else np.inf
+
+
+def _refined(grid: np.ndarray, largest: float) -> np.ndarray:
+    """`grid` with every interval cut into equal steps of at most `largest`."""
+    counts = np.maximum(1, np.ceil(np.diff(grid) / largest - 1e-9)).astype(int)
+    pieces = [np.linspace(a, b, n + 1)[:-1] for a, b, n in zip(grid[:-1], grid[1:], counts, strict=True)]
+    return np.concatenate([*pieces, grid[-1:]])
+
+
+@eqx.filter_jit
+def _solve(dynamics, solver, starts, grid, fine, key):
+    """All paths by one mapped solve over a fixed grid of steps."""
+    stratonovich = isinstance(solver, diffrax.AbstractStratonovichSolver)
+    levy_area = diffrax.SpaceTimeLevyArea if isinstance(solver, diffrax.AbstractSRK) else diffrax.BrownianIncrement
+
+    def drift(t, z, args):
+        f = dynamics.drift(z)
+        return f - _ito_correction(dynamics, z) if stratonovich else f
+
+    def one(z, path_key):
+        noise = diffrax.UnsafeBrownianPath(shape=z.shape, key=path_key, levy_area=levy_area)
+        terms = diffrax.MultiTerm(
+            diffrax.ODETerm(drift), diffrax.ControlTerm(lambda t, y, args: dynamics.diffusion(y), noise)
+        )
+        solution = diffrax.diffeqsolve(
+            terms, solver, t0=grid[0], t1=grid[-1], dt0=None, y0=z,
+            saveat=diffrax.SaveAt(ts=grid),
+            stepsize_controller=diffrax.StepTo(ts=fine),
+            adjoint=diffrax.ForwardMode(), max_steps=len(fine), throw=False,
+        )
+        return solution.ys
+
+    return jax.vmap(one)(starts, jax.random.split(key, len(starts)))
+
+
+def _ito_correction(dynamics, z):
+    """(1/2) sum_jk sigma_jk d_j sigma_ik: Ito drift minus Stratonovich drift."""
+    sigma = dynamics.diffusion(z)
+    columns = jax.vmap(
+        lambda k: jax.jvp(lambda y: dynamics.diffusion(y)[:, k], (z,), (sigma[:, k],))[1]
+    )(jnp.arange(len(z)))
+    return columns.sum(axis=0) / 2

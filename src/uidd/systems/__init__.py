@@ -1,0 +1,3 @@
+"""Systems with a known answer, one a file: equations, truth, generator."""
+
+from .linear import Linear as Linear

@@ -1,0 +1,10 @@
+"""Entropy production in all its forms, with error bars."""
+
+from .counting import CountedEntropyProduction as CountedEntropyProduction
+from .counting import count_entropy_production as count_entropy_production
+from .current import current_flow as current_flow
+from .current import current_velocity as current_velocity
+from .entropy_production import entropy_production_rate as entropy_production_rate
+from .entropy_production import local_entropy_production as local_entropy_production
+from .entropy_production import system_entropy_production as system_entropy_production
+from .records import Estimate as Estimate

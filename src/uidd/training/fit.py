@@ -1,0 +1,183 @@
+"""From trajectories to a model."""
+
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from .._checks import fail
+from .._types import Result
+from ..data import Scaling, Trajectories
+from ..likelihood import AbstractLikelihood, EulerMaruyama
+from ..models import Architecture, Model
+from ..models.architecture import Circulation
+from .checkpoint import CheckpointFile, fingerprint
+from .history import EpochRecord, best_epoch
+from .linear_start import fit_linear, start_from_linear
+from .loop import DevicePairs, Trainer, TrainingState
+from .plan import Plan
+from .progress import TrainingProgress
+
+MOST_HELD_OUT_PAIRS = 50_000
+ANCHORS = 64
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained model and how it came about.
+
+    Attributes:
+        model: In the user's coordinates and time unit, with the best held-out weights.
+        history: One record an epoch; the first is the linear start.
+        result: `ok`, `still_improving`, `interrupted` or `not_finite`.
+        seconds: Wall time of the training.
+        test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
+            in the units inside (unit-size coordinates), comparable between fits of the same data.
+        start: How the linear start went.
+        test: The trajectories that took no part.
+        total_time: The observed time in the training part.
+    """
+
+    model: Model
+    history: tuple[EpochRecord, ...]
+    result: Result
+    seconds: float
+    test_loss: float
+    start: Result
+    test: Trajectories
+    total_time: float
+
+
+def fit(
+    data: Trajectories,
+    *,
+    seed: int = 0,
+    architecture: Architecture | str = "default",
+    circulation: Circulation | None = None,
+    likelihood: AbstractLikelihood | None = None,
+    plan: Plan | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: bool = True,
+) -> Fit:
+    """Learn V, sigma and W from trajectories by maximum likelihood.
+
+    The data are split by trajectory into training, validation and test parts (80, 10, 10 %), scaled
+    to unit size, and the networks start from the best linear model in closed form.
+
+    Args:
+        data: The trajectories.
+        seed: Of the split, the weights and the batches. The same seed gives the same model.
+        architecture: The networks; `default` or one of the paper's `linear`, `polymer`, `sgld`.
+        circulation: Replaces the architecture's W.
+        likelihood: The transition density; `EulerMaruyama()` by default.
+        plan: Steps, batch and learning rate.
+        checkpoint: A file that is kept up to date during training.
+        resume: Go on from that file. The end is bit for bit that of an unbroken run.
+        progress: Show a progress bar where there is a terminal.
+    """
+    if not isinstance(data, Trajectories):
+        fail("data", "Trajectories", type(data).__name__, "Use uidd.Trajectories.from_arrays(x, dt=...).")
+    begun = time.monotonic()
+    architecture = Architecture.named(architecture) if isinstance(architecture, str) else architecture
+    if circulation is not None:
+        architecture = replace(architecture, circulation=circulation)
+    likelihood = EulerMaruyama() if likelihood is None else likelihood
+    plan = Plan() if plan is None else plan
+
+    train, validation, test = data.split(seed=seed)
+    scaling = Scaling.of(train)
+    pairs = scaling.transitions_to_unit(train.transitions())
+    build_key, start_key, epoch_key = jax.random.split(jax.random.key(seed), 3)
+    linear = fit_linear(pairs)
+    dynamics = start_from_linear(architecture.build(data.dimension, key=build_key), linear, key=start_key)
+    weights, static = eqx.partition(dynamics, eqx.is_array)
+    optimiser = plan.optimiser()
+    trainer = Trainer(static, likelihood, optimiser, plan.batch, plan.steps_per_epoch)
+
+    def loss_on(part: Trajectories) -> Callable[[eqx.Module], float]:
+        held = DevicePairs.of(_thinned(scaling.transitions_to_unit(part.transitions())))
+        return lambda weights: float(trainer.held_out_loss(weights, held))
+
+    file = None
+    if checkpoint is not None:
+        settings = (seed, architecture, repr(likelihood), plan)
+        file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
+    state, best, history, result = _train(
+        trainer, TrainingState(weights, optimiser.init(weights)), DevicePairs.of(pairs), loss_on(validation),
+        plan=plan, key=epoch_key, file=file, resume=resume, progress=progress,
+    )
+    model = Model(
+        unit=eqx.combine(best, static),
+        architecture=architecture,
+        scaling=scaling,
+        anchors=_anchors(train, seed),
+        coordinates=data.coordinates,
+        units=data.units,
+        time_unit=data.time_unit,
+    )
+    return Fit(
+        model=model,
+        history=tuple(history),
+        result=result,
+        seconds=time.monotonic() - begun,
+        test_loss=loss_on(test)(best),
+        start=linear.result,
+        test=test,
+        total_time=train.total_time,
+    )
+
+
+def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, progress):
+    """Epochs until the plan ends, the held-out loss stops falling, a loss is not finite, or Ctrl-C."""
+    first = held_out_loss(state.weights)
+    history = [EpochRecord(0, 0, first, first)]
+    best = state.weights
+    if file is not None and resume and file.path.exists():
+        (state, best), history = file.read((state, best))
+    result = Result("still_improving", "Training ended while the held-out likelihood was still improving.")
+    with TrainingProgress(plan.epochs, shown=progress) as bar:
+        try:
+            for epoch in range(history[-1].epoch + 1, plan.epochs + 1):
+                if epoch - best_epoch(history).epoch > plan.patience:
+                    break
+                new, losses = trainer.epoch(state, pairs, jax.random.fold_in(key, epoch))
+                held_out = held_out_loss(new.weights)
+                loss = float(losses.mean())
+                if not (math.isfinite(loss) and math.isfinite(held_out)):
+                    words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept. "
+                    result = Result("not_finite", words + "Use a smaller learning rate or look for outliers.")
+                    return state, best, history, result
+                state = new
+                history.append(EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out))
+                if best_epoch(history).epoch == epoch:
+                    best = state.weights
+                bar.show(history[-1])
+                if file is not None:
+                    file.write((state, best), history)
+        except KeyboardInterrupt:
+            result = Result("interrupted", f"Interrupted after epoch {history[-1].epoch} of {plan.epochs}.")
+    if file is not None:
+        file.write((state, best), history, at_once=True)
+    if result.code == "still_improving" and history[-1].epoch - best_epoch(history).epoch >= 2:
+        result = Result()
+    return state, best, history, result
+
+
+def _thinned(pairs):
+    """At most `MOST_HELD_OUT_PAIRS` evenly spaced pairs: enough for the fourth digit of a mean."""
+    stride = max(1, len(pairs.dt) // MOST_HELD_OUT_PAIRS)
+    return type(pairs)(*(part[::stride] for part in pairs))
+
+
+def _anchors(data: Trajectories, seed: int) -> tuple[tuple[float, ...], ...]:
+    """States from the later halves of the paths, which are nearer to stationarity."""
+    late = np.concatenate([s[len(s) // 2 :] for s in data.states])
+    chosen = np.random.default_rng(seed).choice(len(late), size=min(ANCHORS, len(late)), replace=False)
+    return tuple(tuple(map(float, late[i])) for i in chosen)
