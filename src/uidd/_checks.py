@@ -48,7 +48,7 @@ def positive(name: str, value: object, advice: str = "") -> float:
     """Return `value` as a float if it is a positive finite number."""
     try:
         number = float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fail(name, "a positive number", repr(value), advice)
     if not (math.isfinite(number) and number > 0):
         fail(name, "a positive finite number", value, advice)

@@ -14,7 +14,7 @@ from .transitions import Transitions
 _LARGEST = 1e150
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectories:
     """Paths Z(t_0), Z(t_1), ... of one system, in the user's coordinates and time unit.
 

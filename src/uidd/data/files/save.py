@@ -1,12 +1,13 @@
 """`save_trajectories`: one plain NumPy archive, written whole or not at all."""
 
+import io
 import os
-import secrets
 from pathlib import Path
 
 import numpy as np
 
 from ..._checks import fail
+from ..._files import write_atomically
 from ..trajectories import Trajectories
 
 
@@ -32,24 +33,9 @@ def save_trajectories(data: Trajectories, path: str | os.PathLike[str]) -> None:
         fail("path", "the name of a file", repr(path))
     if target.suffix.lower() != ".npz":
         fail("path", "a file with the ending .npz", repr(str(path)))
-    unfinished = target.with_name(f".uidd-{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            with unfinished.open("xb") as stream:
-                np.savez(stream, allow_pickle=False, **_arrays(data))
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(unfinished, target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        fail(
-            "path",
-            "a file that can be written",
-            f"{str(path)!r} ({reason})",
-            "Check the folder, its permissions and the free space.",
-        )
+    archive = io.BytesIO()
+    np.savez(archive, allow_pickle=False, **_arrays(data))
+    write_atomically(target, archive.getvalue())
 
 
 def _arrays(data: Trajectories) -> dict[str, np.ndarray]:

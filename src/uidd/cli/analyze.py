@@ -1,0 +1,74 @@
+"""`uidd analyze`: what a model says."""
+
+from typing import TYPE_CHECKING, Any
+
+from .options import RunPath, Seed
+
+if TYPE_CHECKING:
+    from ..report.analysis import Analysis
+
+
+def analyze(run: RunPath, seed: Seed = 0) -> None:
+    """Entropy production with error bar, minima and local entropy production of a fitted run.
+
+    Example: uidd analyze runs/mine
+    """
+    from ..report.run_folder import RunFolder
+
+    folder = RunFolder.open(run)
+    analysis = analyzed(folder, seed)
+    show(analysis, folder.config().get("exact"))
+    print(f"Written to {folder.path / 'metrics.json'}. Next: uidd report {folder.path}")
+
+
+def analyzed(folder: Any, seed: int) -> "Analysis":
+    """Analyse a run and write its metrics."""
+    from ..report.analysis import analyze as compute
+
+    model, summary = folder.model(), folder.fit_summary()
+    analysis = compute(model, folder.held_out(), summary["total_time"], seed=seed)
+    exact = folder.config().get("exact")
+    folder.write_metrics(
+        {**analysis.to_dict(), "training": summary, "analysis_seed": seed, **({"exact": exact} if exact else {})}
+    )
+    return analysis
+
+
+def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
+    """The table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    headline = analysis.entropy_production
+    table = Table(title="Entropy production rate (k_B per unit time)", title_justify="left")
+    for name in ("estimate", "rate", "standard error", "95 % interval", "result"):
+        table.add_column(name)
+    low, high = headline.interval
+    table.add_row(
+        "learned", f"{headline.rate:.5g}", f"{headline.standard_error:.2g}", f"{low:.5g} to {high:.5g}", headline.result.code
+    )
+    if exact:
+        table.add_row(f"exact ({exact['system']})", f"{exact['entropy_production']:.6g}", "", "", "")
+    if analysis.counted is not None:
+        counted = analysis.counted
+        table.add_row(
+            f"counting, {counted.bins} bins", f"{counted.rate:.4g}", f"{counted.standard_error:.2g}", "", counted.result.code
+        )
+    console = Console()
+    console.print(table)
+    for result in {headline.result, analysis.samples.result, analysis.simulation.result}:
+        if not result.successful:
+            console.print(f"Note: {result.message}")
+    minima = Table(title="Minima of the potential", title_justify="left")
+    for name in ("x", "energy above the lowest", "smallest and largest eigenvalue"):
+        minima.add_column(name)
+    for point in analysis.minima:
+        place = ", ".join(f"{v:.4g}" for v in point.x)
+        rise = point.energy - analysis.minima[0].energy
+        minima.add_row(place, f"{rise:.4g}", f"{point.eigenvalues[0]:.4g}, {point.eigenvalues[-1]:.4g}")
+    console.print(minima)
+    samples = analysis.samples
+    print(
+        f"Stationary draws: {len(samples)}, R-hat {samples.r_hat:.4f}, effective {samples.effective_sample_size:.0f}, "
+        f"acceptance {samples.acceptance:.2f}"
+    )

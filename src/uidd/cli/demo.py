@@ -1,0 +1,34 @@
+"""`uidd demo`: the whole way on the paper's linear case."""
+
+from .options import Out, Overwrite, Quiet, Seed
+
+
+def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, quiet: Quiet = False) -> None:
+    """Generate the paper's linear case, fit it, sample it, and write a report; about two minutes.
+
+    Example: uidd demo --out runs/demo
+    """
+    from ..experiments import demo as experiment
+    from ..models.provenance import command
+    from ..report import render_page
+    from ..report.run_folder import RunFolder
+    from .analyze import analyzed, show
+
+    run = RunFolder.create(out, overwrite=overwrite)
+    print("1/4  simulate: 10,000 paths of the paper's linear case (lambda = 1, Euler steps of 0.01)")
+    system, data = experiment.make_data(seed)
+    config = {**experiment.config(system, seed), "command": command()}
+    run.write_config(config)
+    print(f"     {data}")
+    print("2/4  fit")
+    fit = experiment.train(data, seed, checkpoint=run.checkpoint_file, progress=not quiet)
+    run.write_fit(fit, config)
+    print(f"     {fit.result} after {len(fit.history) - 1} epochs, {fit.seconds:.0f} s")
+    print("3/4  sample the stationary density and analyse")
+    analysis = analyzed(run, seed)
+    print("4/4  report")
+    page = run.write_report(render_page(run, analysis))
+    show(analysis, config["exact"])
+    rate = analysis.entropy_production
+    print(f"\nEntropy production: learned {rate}, exact {system.entropy_production_rate:.6g}")
+    print(f"Look at {page}")

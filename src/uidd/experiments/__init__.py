@@ -1,0 +1,1 @@
+"""The paper's experiments, one a file, in sizes `quick` and `paper`."""

@@ -1,0 +1,162 @@
+"""Everything that a run reports of a model: one record, from which table, JSON and page are made."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import Result
+from ..data import Trajectories
+from ..landscape import StationaryPoint, find_minima
+from ..models import Model
+from ..sampling import Simulation, StationarySamples, sample_stationary, simulate
+from ..thermodynamics import (
+    CountedEntropyProduction,
+    Estimate,
+    count_entropy_production,
+    entropy_production_rate,
+    local_entropy_production,
+    system_entropy_production,
+)
+
+DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the model says, and how far to trust it.
+
+    Attributes:
+        entropy_production: The global rate; its error holds Monte Carlo and the spread that a path of
+            the observed length cannot avoid.
+        monte_carlo_error: The first part of that error.
+        irreducible_spread: The second part, sqrt(2 S T) / T for a rate S seen over a time T.
+        system_entropy: The stationary mean of s_sys, zero up to its error: a check of the sampling.
+        counted: The counting estimate from the data alone; None above three dimensions.
+        minima: Of the potential, lowest first.
+        local: Local entropy production at some draws.
+        samples: Draws from e^-V.
+        simulation: Paths of the model from the starts of recorded ones, at their times.
+        recorded: Those recorded paths.
+    """
+
+    entropy_production: Estimate
+    monte_carlo_error: float
+    irreducible_spread: float
+    system_entropy: Estimate
+    counted: CountedEntropyProduction | None
+    minima: list[StationaryPoint]
+    local: np.ndarray
+    samples: StationarySamples
+    simulation: Simulation
+    recorded: Trajectories
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in `metrics.json`."""
+        quantiles = np.quantile(self.local, [0.05, 0.25, 0.5, 0.75, 0.95])
+        return {
+            "entropy_production": {
+                **self.entropy_production.to_dict(),
+                "monte_carlo_error": self.monte_carlo_error,
+                "irreducible_spread": self.irreducible_spread,
+            },
+            "local_entropy_production": {
+                "mean": float(self.local.mean()),
+                "quantiles": dict(zip(("5%", "25%", "50%", "75%", "95%"), map(float, quantiles), strict=True)),
+            },
+            "system_entropy_production": self.system_entropy.to_dict(),
+            "counting": None
+            if self.counted is None
+            else {
+                **self.counted.to_dict(),
+                "bins": self.counted.bins,
+                "transitions": self.counted.transitions,
+                "unpaired_share": self.counted.unpaired_share,
+            },
+            "minima": [point.to_dict() for point in self.minima],
+            "sampling": {
+                "draws": len(self.samples),
+                "r_hat": _number(self.samples.r_hat),
+                "effective_sample_size": _number(self.samples.effective_sample_size),
+                "acceptance": self.samples.acceptance,
+                "result": self.samples.result.code,
+                "message": self.samples.result.message,
+            },
+            "simulation": {"step": self.simulation.step, "result": self.simulation.result.code},
+        }
+
+
+def analyze(model: Model, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS) -> Analysis:
+    """Sample, integrate, count, descend and simulate.
+
+    Args:
+        model: The learned model.
+        data: Recorded trajectories to compare with, best those held out.
+        total_time: The observed time of the training data, for the irreducible spread.
+        seed: Of sampling and simulation.
+        draws: From the stationary density.
+    """
+    samples = sample_stationary(model, draws, seed=seed)
+    integrated = entropy_production_rate(model, samples)
+    rate, mc_error = integrated.rate, integrated.standard_error
+    # One fitted degree of freedom costs about 2 / T even where nothing is irreversible.
+    spread = float(np.sqrt(2 * max(rate, 0.0) / total_time + (2 / total_time) ** 2))
+    headline = Estimate(rate, float(np.hypot(mc_error, spread)), integrated.result)
+    if not np.isfinite(rate):
+        headline = Estimate(rate, float("nan"), Result("not_finite", "The rate is not a finite number."))
+    some = jnp.asarray(samples.states[:: max(1, len(samples) // 20_000)])
+    local = np.asarray(jax.vmap(lambda z: local_entropy_production(model, z))(some), np.float64)
+    system = np.asarray(jax.vmap(lambda z: system_entropy_production(model, z))(some), np.float64)
+    system_error = float(system.std(ddof=1) / len(system) ** 0.5)
+    recorded = _like_sized(data)
+    return Analysis(
+        entropy_production=headline,
+        monte_carlo_error=mc_error,
+        irreducible_spread=spread,
+        system_entropy=Estimate(float(system.mean()), system_error, samples.result),
+        counted=_counted(data),
+        minima=find_minima(model.potential, np.asarray(model.anchors)),
+        local=local,
+        samples=samples,
+        simulation=_simulated(model, recorded, seed),
+        recorded=recorded,
+    )
+
+
+def _counted(data: Trajectories) -> CountedEntropyProduction | None:
+    """Counting with the finest grid that leaves few transitions unpaired, up to three dimensions."""
+    if data.dimension > 3:
+        return None
+    for bins in (40, 30, 20, 15, 10, 7, 5, 4, 3):
+        counted = count_entropy_production(data, bins)
+        if counted.unpaired_share < 0.02:
+            break
+    return counted
+
+
+def _like_sized(data: Trajectories, most_paths: int = 200, most_frames: int = 400) -> Trajectories:
+    """Some recorded paths of one length, the longest that most of them reach."""
+    lengths = np.array([len(s) for s in data.states])
+    length = int(min(np.quantile(lengths, 0.25), most_frames))
+    chosen = [i for i in range(len(data)) if lengths[i] >= max(length, 2)][:most_paths]
+    picked = data.select(chosen)
+    return Trajectories(
+        states=tuple(s[: max(length, 2)] for s in picked.states),
+        times=tuple(t[: max(length, 2)] - t[0] for t in picked.times),
+        origins=picked.origins,
+        coordinates=data.coordinates,
+        units=data.units,
+        time_unit=data.time_unit,
+    )
+
+
+def _simulated(model: Model, recorded: Trajectories, seed: int) -> Simulation:
+    """The model's own paths from the recorded starts. Their common times are those of the first path."""
+    starts = np.stack([s[0] for s in recorded.states])
+    return simulate(model, starts, recorded.times[0], seed=seed)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,147 @@
+"""A run on disk: data sample, model, history, metrics, config, environment, page."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .._checks import InputError
+from .._files import read_json, write_atomically, write_json
+from ..data import Trajectories, load_trajectories, save_trajectories
+from ..models import Model, environment, load_model, save_model
+from ..training import EpochRecord, Fit
+
+MOST_SAMPLE_FRAMES = 200_000
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run.
+
+    config.json       how it was asked for: data, options, seed, command
+    checkpoint.uidd   training state, while it runs and after
+    model.uidd        the model
+    history.json      one record an epoch
+    fit.json          how training ended
+    held-out.npz      trajectories that took no part in training, to compare with
+    metrics.json      what `analyze` found
+    environment.json  versions, device, commit
+    report.html       the page
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: str | Path, *, overwrite: bool = False) -> "RunFolder":
+        """A new folder; one that already holds a run is left alone unless told otherwise."""
+        folder = cls(Path(path))
+        if folder.path.exists() and not folder.path.is_dir():
+            raise InputError(f"'{path}' is a file, not a folder. Choose another --out.")
+        if folder.config_file.exists() and not overwrite:
+            raise InputError(
+                f"'{path}' already holds a run. Choose another --out, or --resume it, or --overwrite it."
+            )
+        for name in ("model.uidd", "checkpoint.uidd", "metrics.json", "report.html", "history.json", "fit.json"):
+            (folder.path / name).unlink(missing_ok=True)
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> "RunFolder":
+        """A folder that holds a run."""
+        folder = cls(Path(path))
+        if not folder.config_file.exists():
+            raise InputError(f"'{path}' holds no run. Make one with `uidd fit DATA --out {path}`.")
+        return folder
+
+    @property
+    def config_file(self) -> Path:
+        """How the run was asked for."""
+        return self.path / "config.json"
+
+    @property
+    def checkpoint_file(self) -> Path:
+        """Training state."""
+        return self.path / "checkpoint.uidd"
+
+    @property
+    def model_file(self) -> Path:
+        """The model, once training has ended."""
+        return self.path / "model.uidd"
+
+    @property
+    def report_file(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Before training, so that an interrupted run can be resumed."""
+        write_json(self.config_file, config)
+
+    def config(self) -> dict[str, Any]:
+        """How the run was asked for."""
+        return read_json(self.config_file)
+
+    def write_fit(self, fit: Fit, config: dict[str, Any]) -> None:
+        """Everything that training gave; the model last, since its presence says that all is there."""
+        surroundings = environment()
+        write_json(self.path / "environment.json", surroundings)
+        write_json(self.path / "history.json", [asdict(record) for record in fit.history])
+        write_json(
+            self.path / "fit.json",
+            {
+                "result": fit.result.code,
+                "message": fit.result.message,
+                "start": fit.start.code,
+                "seconds": fit.seconds,
+                "test_loss": fit.test_loss,
+                "total_time": fit.total_time,
+            },
+        )
+        save_trajectories(_capped(fit.test), self.path / "held-out.npz")
+        save_model(fit.model, self.model_file, provenance={**surroundings, "config": config})
+
+    def model(self) -> Model:
+        """The trained model."""
+        if not self.model_file.exists() and self.checkpoint_file.exists():
+            raise InputError(f"The run in '{self.path}' was interrupted. Go on with `uidd fit --resume --out {self.path}`.")
+        return load_model(self.model_file)
+
+    def held_out(self) -> Trajectories:
+        """Trajectories that took no part in training."""
+        return load_trajectories(self.path / "held-out.npz")
+
+    def history(self) -> list[EpochRecord]:
+        """One record an epoch."""
+        return [EpochRecord(**record) for record in read_json(self.path / "history.json")]
+
+    def fit_summary(self) -> dict[str, Any]:
+        """How training ended."""
+        return read_json(self.path / "fit.json")
+
+    def environment(self) -> dict[str, str]:
+        """Versions, device, commit."""
+        return read_json(self.path / "environment.json")
+
+    def write_metrics(self, metrics: dict[str, Any]) -> None:
+        """What the analysis found."""
+        write_json(self.path / "metrics.json", metrics)
+
+    def metrics(self) -> dict[str, Any]:
+        """What the analysis found."""
+        return read_json(self.path / "metrics.json")
+
+    def write_report(self, html: str) -> Path:
+        """The page."""
+        return write_atomically(self.report_file, html.encode())
+
+
+def _capped(data: Trajectories) -> Trajectories:
+    """The first trajectories that fit in `MOST_SAMPLE_FRAMES`, at least one, shortened if it alone does not."""
+    chosen, frames = [], 0
+    for i, states in enumerate(data.states):
+        frames += len(states)
+        if frames > MOST_SAMPLE_FRAMES and chosen:
+            break
+        chosen.append(i)
+    return data.select(chosen)
+
+

@@ -1,0 +1,56 @@
+"""The network's Jacobian, pushed forward by hand, against automatic differentiation."""
+
+import jax
+import numpy as np
+import pytest
+
+from uidd.components import ACTIVATIONS, Network
+
+ROUNDING = 1e-12
+
+
+def states(dimension, seed, count=4):
+    return np.random.default_rng(seed).standard_normal((count, dimension))
+
+
+def check_jacobian(network, z, quickly):
+    """J[j, a] = d value_a / d z_j, the transpose of JAX's convention."""
+
+    def both(z):
+        value, jacobian = network.with_jacobian(z)
+        return value, network(z), jacobian, jax.jacfwd(network)(z).T
+
+    value, plain, jacobian, automatic = quickly(jax.vmap(both))(z)
+    np.testing.assert_allclose(value, plain, rtol=ROUNDING, atol=ROUNDING)
+    np.testing.assert_allclose(jacobian, automatic, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("widths", [(7,), (7, 5)])
+def test_the_jacobian_equals_jacfwd_for_every_activation(
+    name, widths, x64, fresh_seed, with_random_weights, quickly
+):
+    network = with_random_weights(lambda key: Network(3, 4, widths, name, key=key), fresh_seed)
+    check_jacobian(network, states(3, fresh_seed), quickly)
+
+
+@pytest.mark.parametrize("widths", [(), (6,), (6, 5)])
+@pytest.mark.parametrize("dimension", [1, 2, 3, 12])
+def test_the_jacobian_equals_jacfwd_in_every_dimension_and_depth(
+    dimension, widths, x64, fresh_seed, with_random_weights, quickly
+):
+    network = with_random_weights(lambda key: Network(dimension, 3, widths, "tanh", key=key), fresh_seed)
+    check_jacobian(network, states(dimension, fresh_seed), quickly)
+
+
+def test_a_network_starts_at_the_given_constant_and_can_leave_it(
+    x64, fresh_seed, with_random_weights, quickly
+):
+    network = with_random_weights(lambda key: Network(3, 2, (8, 8), "tanh", key=key), fresh_seed)
+    values = np.array([0.7, -1.3])
+    z = states(3, fresh_seed)
+    started = quickly(network.starting_at)(values)
+    np.testing.assert_array_equal(quickly(jax.vmap(started))(z), np.broadcast_to(values, (len(z), 2)))
+    # Hidden layers that were zero too could not learn: the gradient for the last matrix must not vanish.
+    gradient = quickly(jax.grad(lambda n: n(z[0]).sum()))(started)
+    assert np.abs(gradient.readout[0]).min() > 0

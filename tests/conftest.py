@@ -1,0 +1,79 @@
+"""What many tests share: double precision, a fresh seed, random weights, quick compilation."""
+
+import secrets
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from uidd.models import Architecture
+
+
+def pytest_addoption(parser):
+    parser.addoption("--fresh-seed", type=int, help="repeat the identity tests with a seed that one printed")
+
+
+@pytest.fixture(scope="session")
+def session_seed(request):
+    """One fresh seed a run: identities hold for any."""
+    given = request.config.getoption("--fresh-seed")
+    return secrets.randbits(32) if given is None else given
+
+
+@pytest.fixture
+def fresh_seed(session_seed):
+    """A fresh seed; pytest shows what is printed here when the test fails."""
+    print(f"repeat with --fresh-seed {session_seed}")
+    return session_seed
+
+
+@pytest.fixture
+def x64():
+    """Double precision in this test."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture
+def strict_ranks():
+    """Arrays of different rank do not broadcast in silence."""
+    with jax.numpy_rank_promotion("raise"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def quickly():
+    """`jax.jit` that hardly optimises: most tests run a function once, on a few states."""
+    options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+    return lambda function: jax.jit(function, compiler_options=options)
+
+
+@pytest.fixture(scope="session")
+def with_random_weights():
+    """Standard normal weights over sqrt(inputs) in every array, drawn by NumPy: nothing is compiled."""
+
+    def fill(build, seed):
+        generator = np.random.default_rng(seed)
+
+        def draw(leaf):
+            if not isinstance(leaf, jax.ShapeDtypeStruct):
+                return leaf
+            return jnp.asarray(generator.standard_normal(leaf.shape) / max(1, leaf.shape[0]) ** 0.5)
+
+        return jax.tree.map(draw, eqx.filter_eval_shape(lambda key: build(key=key), jax.random.key(0)))
+
+    return fill
+
+
+@pytest.fixture(scope="session")
+def random_dynamics(with_random_weights):
+    """Dynamics of an architecture, named or given, in `dimension` coordinates, with random weights."""
+
+    def build(architecture, dimension, seed):
+        if isinstance(architecture, str):
+            architecture = Architecture.named(architecture)
+        return with_random_weights(lambda key: architecture.build(dimension, key=key), seed)
+
+    return build
