@@ -23,7 +23,7 @@ layers: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/basedpyright
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py
 

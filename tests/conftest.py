@@ -47,7 +47,8 @@ def strict_ranks():
 def quickly():
     """`jax.jit` that hardly optimises: most tests run a function once, on a few states."""
     options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-    return lambda function: jax.jit(function, compiler_options=options)
+    # A method of a module with arrays cannot be hashed, which `jax.jit` wants; a new function can.
+    return lambda function: jax.jit(lambda *a, **k: function(*a, **k), compiler_options=options)
 
 
 @pytest.fixture(scope="session")

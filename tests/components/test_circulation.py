@@ -16,8 +16,8 @@ def states(dimension, seed, count=4):
     return np.random.default_rng(seed).standard_normal((count, dimension))
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 5])
-@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+@pytest.mark.parametrize("specification", SPECIFICATIONS[:2], ids=str)
 def test_div_W_equals_the_divergence_by_the_full_jacobian(
     specification, dimension, x64, fresh_seed, with_random_weights, quickly
 ):

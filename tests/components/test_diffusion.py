@@ -43,8 +43,11 @@ def test_positive_part_and_its_inverse_undo_each_other(x64, quickly):
     np.testing.assert_allclose(back_and_there, s, rtol=ROUNDING, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 5])
-@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
+@pytest.mark.parametrize(
+    ("specification", "dimension"),
+    [*((SPECIFICATIONS[0], D) for D in (1, 2, 3, 5)), (SPECIFICATIONS[1], 3), (SPECIFICATIONS[2], 3)],
+    ids=str,
+)
 def test_div_M_equals_the_divergence_of_M_by_its_full_jacobian(
     specification, dimension, x64, fresh_seed, with_random_weights, quickly
 ):

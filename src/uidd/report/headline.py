@@ -1,0 +1,119 @@
+"""The answer first: how far from equilibrium, and what speaks for and against believing it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._types import Result
+from ..components import Absent
+from ..models import Model
+from .analysis import Analysis
+from .markup import measured, number, rate_unit, text, words
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One sentence, and its kind: `driven`, `balanced` or `unsettled`."""
+
+    kind: str
+    sentence: str
+
+
+def verdict(model: Model, analysis: Analysis) -> Verdict:
+    """What the entropy production says, if it may say anything."""
+    estimate = analysis.entropy_production
+    low, _ = estimate.interval
+    if not estimate.result.successful:
+        return Verdict("unsettled", f"Not settled: {words(estimate.result.code)}. {text(estimate.result.message)}")
+    if model.dimension == 1:
+        return Verdict(
+            "balanced",
+            "In equilibrium by construction: a single coordinate cannot carry a stationary current, so this zero "
+            "says nothing about coordinates that were not recorded.",
+        )
+    if isinstance(model.architecture.circulation, Absent):
+        return Verdict(
+            "balanced",
+            "In equilibrium by construction: this model was given no circulation, so the zero is an assumption, "
+            "not a finding.",
+        )
+    if low > 0:
+        return Verdict("driven", "Out of equilibrium: the 95 % interval excludes zero.")
+    return Verdict("balanced", "Not distinguishable from equilibrium: the 95 % interval includes zero.")
+
+
+def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> str:
+    """The rate with its interval, the verdict, and the exact value where one is known."""
+    estimate, judged = analysis.entropy_production, verdict(model, analysis)
+    error = estimate.standard_error
+    low, high = (measured(bound, error) for bound in estimate.interval)
+    sign = "⚠ " if judged.kind == "unsettled" else ""
+    parts = (
+        f"The interval joins the Monte Carlo error of the average (±{number(analysis.monte_carlo_error, 2)}) and the "
+        f"spread that a recording of this length cannot avoid (±{number(analysis.irreducible_spread, 2)}). "
+        "What the networks cannot represent is not in it."
+    )
+    return (
+        f'<section class="headline {judged.kind}" aria-label="Entropy production rate">'
+        f'<div class="answer"><p class="label">Entropy production rate</p>'
+        f'<p class="rate"><b>{measured(estimate.rate, error)}</b> <span class="unit">{rate_unit(model)}</span></p>'
+        f'<p class="interval">95 % interval: {low} to {high}</p>'
+        f'<p class="status">Result: {_status(estimate.result, "settled, the chains agree")}</p></div>'
+        f'{_exact(analysis, exact)}<div class="reading"><p class="verdict">{sign}{judged.sentence}</p>'
+        f'<p class="note">{parts}</p></div></section>'
+    )
+
+
+def _exact(analysis: Analysis, exact: dict[str, Any] | None) -> str:
+    """The exact value beside the learned one."""
+    if not exact or "entropy_production" not in exact:
+        return ""
+    truth, estimate = float(exact["entropy_production"]), analysis.entropy_production
+    low, high = estimate.interval
+    place = "inside the interval" if low <= truth <= high else "outside the interval"
+    off = f"learned is off by {abs(estimate.rate / truth - 1):.1%}, {place}" if truth else place
+    return (
+        f'<div class="answer exact"><p class="label">Exact value ({text(exact.get("system", "known system"))})</p>'
+        f'<p class="rate"><b>{number(truth, 5)}</b></p><p class="interval">{off}</p></div>'
+    )
+
+
+def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
+    """Four short answers to: can I trust it?"""
+    samples, counted = analysis.samples, analysis.counted
+    trained = Result(training["result"], training.get("message") or "")
+    epochs = f"{number(training['seconds'], 3)} s of training"
+    all_cards = [
+        _card("Training", f"{number(training['test_loss'], 5)}", "nats per pair, on trajectories not trained on; "
+              f"{epochs}", trained, "the held-out loss had stopped falling"),
+        _card("Sampling", f"R-hat {number(samples.r_hat, 4)}", f"{number(samples.effective_sample_size, 3)} effective "
+              f"of {len(samples):,} draws; acceptance {number(samples.acceptance, 2)}", samples.result,
+              "the chains agree"),
+        _card("Minima of the potential", f"{len(analysis.minima)}",
+              "found by descent from recorded states" if analysis.minima else "none found from recorded states",
+              Result() if analysis.minima else Result("not_found", "No descent ended in a minimum."), "converged"),
+    ]  # fmt: skip
+    if counted is None:
+        note = f"Counting transitions needs at most three coordinates; there are {model.dimension}."
+        all_cards.append(_card("Counting, without a model", "not done", note, None, ""))
+    else:
+        value = f"{measured(counted.rate, counted.standard_error)} ± {number(counted.standard_error, 2)}"
+        about = (
+            f"{rate_unit(model)}; {counted.bins} bins a coordinate, {counted.transitions:,} transitions, "
+            f"{counted.unpaired_share:.1%} of them never seen in reverse. Coarse bins hide currents: often too low."
+        )
+        all_cards.append(_card("Counting, without a model", value, about, counted.result, "most reverses were seen"))
+    return f'<section class="cards" aria-label="Checks">{"".join(all_cards)}</section>'
+
+
+def _card(title: str, value: str, about: str, result: Result | None, good: str) -> str:
+    status = "" if result is None else f'<p class="status">{_status(result, good)}</p>'
+    return (
+        f'<div class="card{"" if result is None or result.successful else " warn"}"><p class="label">{title}</p>'
+        f'<p class="value">{value}</p><p class="about">{about}</p>{status}</div>'
+    )
+
+
+def _status(result: Result, good: str) -> str:
+    if result.successful:
+        return f'<span class="good">✓ ok</span>: {good}'
+    return f'<span class="bad">⚠ {words(result.code)}</span>: {text(result.message)}'
