@@ -19,7 +19,7 @@ model = uidd.load_model("model.uidd")
 assert np.isfinite(float(model.potential(np.zeros(2))))
 from uidd.report import analyze, render_page, RunFolder
 run = RunFolder.create("run")
-run.write_config({"seed": 0})
+run.begin({"seed": 0})
 run.write_fit(fit, {"seed": 0})
 run.write_report(render_page(run, analyze(fit.model, fit.test, fit.total_time, draws=2000)))
 """

@@ -37,9 +37,7 @@ def test_V_is_the_formula_of_the_paper(x64, fresh_seed, with_random_weights):
 
 
 @pytest.mark.parametrize(("dimension", "activation"), [(1, "tanh"), (2, "recu"), (5, "tanh")])
-def test_V_starts_at_a_given_quadratic(
-    dimension, activation, x64, fresh_seed, with_random_weights, quickly
-):
+def test_V_starts_at_a_given_quadratic(dimension, activation, x64, fresh_seed, with_random_weights, quickly):
     """grad V = S (z - mean), and V itself up to a constant."""
     specification = SumOfSquares(components=6, widths=(8,), activation=activation, b1=0.7, b2=1.3, b3=0.02)
     potential = with_random_weights(lambda key: specification.build(dimension, key=key), fresh_seed)

@@ -58,9 +58,7 @@ def test_the_first_component_of_div_W_is_plus_the_second_derivative_of_H(
 def test_div_W_of_a_known_field_is_what_paper_and_pencil_give(x64):
     """H = z1^2 z2: (div W)_1 = z1^2 and (div W)_2 = -2 z1 z2."""
     J = jnp.array([[0.0, 1.0], [-1.0, 0.0]])
-    dynamics = ClosedFormDynamics(
-        lambda z: z @ z / 2, lambda z: jnp.eye(2), lambda z: z[0] ** 2 * z[1] * J
-    )
+    dynamics = ClosedFormDynamics(lambda z: z @ z / 2, lambda z: jnp.eye(2), lambda z: z[0] ** 2 * z[1] * J)
     z1, z2 = 1.5, -0.7
     np.testing.assert_allclose(dynamics.circulation_divergence(np.array([z1, z2])), [z1**2, -2 * z1 * z2])
 

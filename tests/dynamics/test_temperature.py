@@ -43,7 +43,7 @@ def test_the_drift_tends_linearly_to_that_of_the_cold_limit(z, x64, fresh_seed, 
     plain = random_dynamics(SMALL, 3, fresh_seed)
     V, dV, sigma, M, W, div_M, div_W, f = quickly(jax.vmap(lambda z: parts(plain, z)))(z)
     limit = -np.einsum("nij,nj->ni", M + W, dV)
-    for T in (1.0, 0.1, 0.01):
+    for T in (0.1, 0.01):
         cold = random_dynamics(replace(SMALL, temperature=T), 3, fresh_seed)
         difference = quickly(jax.vmap(cold.drift))(z) - limit
         np.testing.assert_allclose(difference, T * (div_M + div_W), rtol=1e-9, atol=ROUNDING)

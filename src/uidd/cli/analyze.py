@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def analyze(run: RunPath, seed: Seed = 0) -> None:
-    """Entropy production with error bar, minima and local entropy production of a fitted run.
+    """Entropy production with error bar, minima, local rates.
 
     Example: uidd analyze runs/mine
     """

@@ -4,7 +4,7 @@ from .options import Out, Overwrite, Quiet, Seed
 
 
 def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, quiet: Quiet = False) -> None:
-    """Generate the paper's linear case, fit it, sample it, and write a report; about two minutes.
+    """The whole way on the paper's linear case, in two minutes.
 
     Example: uidd demo --out runs/demo
     """
@@ -18,7 +18,7 @@ def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, q
     print("1/4  simulate: 10,000 paths of the paper's linear case (lambda = 1, Euler steps of 0.01)")
     system, data = experiment.make_data(seed)
     config = {**experiment.config(system, seed), "command": command()}
-    run.write_config(config)
+    run.begin(config)
     print(f"     {data}")
     print("2/4  fit")
     fit = experiment.train(data, seed, checkpoint=run.checkpoint_file, progress=not quiet)

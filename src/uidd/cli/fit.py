@@ -82,7 +82,7 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     trajectories = replace(load_trajectories(options.pop("path"), **options), time_unit=config["time_unit"])
     print(f"{trajectories}; coordinates {', '.join(trajectories.coordinates)}")
     if not resume:
-        run.write_config(config)
+        run.begin(config)
     fit = train(
         trajectories,
         seed=config["seed"],

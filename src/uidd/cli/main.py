@@ -12,18 +12,22 @@ from .report import report
 from .reproduce import reproduce
 from .simulate import simulate
 
+# What typer raises for wrong usage, whichever package it takes that class from.
+USAGE_ERRORS = typer.BadParameter.__mro__[2]
+
 app = typer.Typer(
     name="uidd",
-    help=(
-        "Learn identifiable dissipative dynamics from trajectories: energy landscape, "
-        "irreversible drift, entropy production.\n\n"
-        "  uidd simulate linear --out data.npz            make data with a known answer\n\n"
-        "  uidd fit tracks.csv --dt 0.01 --out runs/mine  learn a model from your data\n\n"
-        "  uidd analyze runs/mine                         entropy production, minima\n\n"
-        "  uidd report runs/mine                          one page to look at\n\n"
-        "  uidd reproduce linear --size quick             an experiment of the paper\n\n"
-        "  uidd demo                                      all of it on the paper's linear case"
-    ),
+    help="""Learn identifiable dissipative dynamics from trajectories: energy landscape, irreversible
+    drift, entropy production.
+
+    \b
+    uidd simulate linear --out data.npz             make data with a known answer
+    uidd fit tracks.csv --dt 0.01 --out runs/mine   learn a model from your data
+    uidd analyze runs/mine                          entropy production, minima
+    uidd report runs/mine                           one page to look at
+    uidd reproduce linear --size quick              an experiment of the paper
+    uidd demo                                       all of it on a known system
+    """,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,17 +40,24 @@ for verb in (fit, analyze, report, simulate, reproduce, demo):
 def run() -> None:
     """Entry point: one line and exit 1 for what failed, 2 for wrong usage; never a traceback."""
     try:
-        app()
+        code = app(standalone_mode=False)
+    except USAGE_ERRORS as error:
+        told = error.format_message()
+        if "\n" in told or not told:  # no verb at all: the help page
+            print(told)
+            sys.exit(error.exit_code)
+        sys.exit(_told(told, code=error.exit_code))
     except (InputError, ComputationError) as error:
         sys.exit(_told(str(error)))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(_told("Interrupted."))
     except OSError as error:
         sys.exit(_told(f"{error.strerror or error}" + (f": '{error.filename}'." if error.filename else ".")))
     except MemoryError:
         sys.exit(_told("There is not enough memory for this; use less data or a smaller batch."))
+    sys.exit(code or 0)
 
 
-def _told(sentence: str) -> int:
+def _told(sentence: str, *, code: int = 1) -> int:
     print(f"uidd: {sentence}", file=sys.stderr)
-    return 1
+    return code

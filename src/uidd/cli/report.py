@@ -4,7 +4,7 @@ from .options import RunPath, Seed
 
 
 def report(run: RunPath, seed: Seed = 0) -> None:
-    """One self-contained HTML file with numbers and interactive pictures; opens without a network.
+    """One HTML file with numbers and pictures, no network needed.
 
     Example: uidd report runs/mine
     """

@@ -22,7 +22,7 @@ def reproduce(
     seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run an experiment of the paper: its table beside the published figures, and its picture.
+    """An experiment of the paper: table, figures, picture.
 
     Example: uidd reproduce linear --size quick
     """

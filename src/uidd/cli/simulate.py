@@ -29,7 +29,7 @@ def simulate(
     seed: Seed = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
-    """Simulate a system of the package and print its exact answer.
+    """Simulate a known system; prints its exact answer.
 
     Example: uidd simulate linear --set strength=0.5 --out data.npz
     """

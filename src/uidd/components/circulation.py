@@ -39,32 +39,25 @@ class FieldCirculation(AbstractCirculation):
 
     def __call__(self, z: State) -> Matrix:
         """W(z)."""
-        return self._assemble(self.network(z), len(z))
+        return _weighted_sum(self._basis(len(z)), self.network(z))
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
-        """Row a of the divergence gets d_b H_p, and row b gets -d_a H_p."""
-        H, jacobian = self.network.with_jacobian(z)
-        first, second = self._incidence(len(z))
-        d_a = jnp.einsum("jp,jp->p", first, jacobian)
-        d_b = jnp.einsum("jp,jp->p", second, jacobian)
-        return self._assemble(H, len(z)), first @ d_b - second @ d_a
+        """W = sum_p basis_p H_p, and (div W)_i = sum_jp basis_ijp d_j H_p."""
+        basis = self._basis(len(z))
+        H, div_W = self.network.with_derivatives(z, basis)
+        return _weighted_sum(basis, H), div_W
 
     def starting_at(self, circulation: Matrix) -> "FieldCirculation":
         """Constant W from the last layer's bias; entries outside the pairs are left out."""
         a, b = np.asarray(self.pairs).T
         return FieldCirculation(self.network.starting_at(circulation[a, b]), self.pairs)
 
-    def _assemble(self, H: Float[Array, " p"], dimension: int) -> Matrix:
-        # By a matrix product: scattering into small arrays is slow on a CPU.
-        first, second = self._incidence(dimension)
-        signs = first[:, None] * second[None] - second[:, None] * first[None]
-        return (H @ signs.reshape(dimension * dimension, -1).T).reshape(dimension, dimension)
-
-    def _incidence(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which coordinates a and b every pair couples, as 0/1 matrices (D, p)."""
+    def _basis(self, dimension: int) -> Float[np.ndarray, "D D p"]:
+        """e_a e_b^T - e_b e_a^T for every pair, the pairs last."""
         a, b = np.asarray(self.pairs).T
         unit = np.eye(dimension, dtype=np.float32)
-        return unit[:, a], unit[:, b]
+        upper = unit[:, None, a] * unit[None, :, b]
+        return upper - upper.transpose(1, 0, 2)
 
 
 class NoCirculation(AbstractCirculation):
@@ -133,3 +126,8 @@ def _fields(spec: Tridiagonal | Full, dimension: int, key: PRNGKeyArray) -> Abst
     if not pairs:
         return NoCirculation()
     return FieldCirculation(Network(dimension, len(pairs), spec.widths, spec.activation, key=key), pairs)
+
+
+def _weighted_sum(basis: Float[np.ndarray, "D D p"], H: Float[Array, " p"]) -> Matrix:
+    # By a matrix product: scattering into small arrays is slow on a CPU.
+    return (H @ basis.reshape(-1, len(H)).T).reshape(basis.shape[:2])

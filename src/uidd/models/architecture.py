@@ -6,8 +6,8 @@ from typing import Any
 import jax
 from jaxtyping import PRNGKeyArray
 
-from .._checks import InputError, one_of
-from ..components import Absent, Constant, Full, SumOfSquares, Triangular, Tridiagonal
+from .._checks import InputError, one_of, positive, whole_number
+from ..components import ACTIVATIONS, Absent, Constant, Full, SumOfSquares, Triangular, Tridiagonal
 from ..dynamics import ComponentDynamics
 
 Potential = SumOfSquares
@@ -33,6 +33,17 @@ class Architecture:
     diffusion: Diffusion = field(default_factory=Triangular)
     circulation: Circulation = field(default_factory=lambda: Full(widths=(64, 64)))
     temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("temperature", self.temperature)
+        for part in (self.potential, self.diffusion, self.circulation):
+            options = asdict(part)
+            if "activation" in options:
+                one_of("activation", options["activation"], ACTIVATIONS)
+            if "shape" in options:
+                one_of("shape", options["shape"], ("full", "diagonal"))
+            for width in options.get("widths", ()):
+                whole_number("widths", width)
 
     @classmethod
     def named(cls, name: str) -> "Architecture":

@@ -51,15 +51,20 @@ class Container:
         words = first.split()
         if len(words) != 3 or words[0] != b"uidd" or not words[1].isdigit():
             raise InputError(f"'{path}' is not a uidd file.")
-        if int(words[1]) > FORMAT_VERSION:
+        version = int(words[1][:9])
+        if version < 1:
+            raise InputError(f"'{path}' is not a uidd file.")
+        if version > FORMAT_VERSION:
             raise InputError(
-                f"'{path}' has format {int(words[1])}, newer than {FORMAT_VERSION}, the newest this version of uidd reads. Upgrade uidd."
+                f"'{path}' has format {version}, newer than {FORMAT_VERSION}, the newest this version of uidd reads. Upgrade uidd."
             )
         if hashlib.sha256(content).hexdigest().encode() != words[2]:
             raise InputError(f"'{path}' is damaged: it was cut short or changed after it was written.")
         try:
             return cls._parse(content, path, kind)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise InputError(f"'{path}' is not a well-formed uidd file ({error}).") from error
 
     @classmethod

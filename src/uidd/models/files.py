@@ -55,7 +55,8 @@ def with_weights(skeleton: PyTree, arrays: list[np.ndarray], path: str) -> PyTre
     """`skeleton` with its array leaves (or their shapes) replaced by `arrays`."""
     leaves, structure = jax.tree.flatten(skeleton)
     slots = [i for i, leaf in enumerate(leaves) if isinstance(leaf, jax.ShapeDtypeStruct) or eqx.is_array(leaf)]
-    if [leaves[i].shape for i in slots] != [a.shape for a in arrays]:
+    expected = [(leaves[i].shape, np.dtype(leaves[i].dtype).kind) for i in slots]
+    if expected != [(a.shape, a.dtype.kind) for a in arrays]:
         raise InputError(f"The arrays in '{path}' do not fit the specification in its header.")
     for i, array in zip(slots, arrays, strict=True):
         leaves[i] = jnp.asarray(array)

@@ -3,7 +3,7 @@
 import numpy as np
 
 HEAD_ANGLE = np.deg2rad(26)
-HEAD_SHARE = 0.36
+HEAD_SHARE = 0.4
 
 
 def arrow_lines(

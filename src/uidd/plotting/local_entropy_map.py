@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from .plane import Plane
+from .plane import Plane, add_note, colour_bar
 from .style import ENTROPY_SCALE, compact
 
 
@@ -15,12 +15,13 @@ def local_entropy_map(
     Args:
         plane: The axes.
         local: s_tot of shape (len(y), len(x)), NaN where nothing is known.
-        unit: For the colour bar, such as `k_B / s`, already safe for Plotly.
+        unit: Beside the colour bar, such as `k_B / s`, already safe for Plotly.
         highest: Values above get the last colour.
         height: In pixels.
         smooth: Interpolate between the positions; otherwise show cells.
     """
     figure = plane.new_figure(height)
+    add_note(figure, unit)
     known = local[np.isfinite(local)]
     top = highest if highest is not None else float(known.max(initial=0.0))
     figure.add_heatmap(
@@ -32,7 +33,7 @@ def local_entropy_map(
         zsmooth="best" if smooth and np.isfinite(local).all() else False,
         colorscale=ENTROPY_SCALE,
         hoverongaps=False,
-        colorbar={"title": {"text": unit, "side": "top"}, "thickness": 12, "outlinewidth": 0, "len": 1.0},
+        colorbar=colour_bar(),
         hovertemplate="%{x:.4g}, %{y:.4g}<br>s<sub>tot</sub> = %{z:.3g}<extra></extra>",
     )
     return figure

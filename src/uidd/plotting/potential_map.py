@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from .plane import Plane
+from .plane import Plane, add_note, colour_bar
 from .style import GROUND_SCALE, POTENTIAL_SCALE, compact
 
 CONTOURS = 12
@@ -22,8 +22,8 @@ def potential_map(
         smooth: Contours; otherwise cells, for what was counted in bins.
     """
     figure = plane.new_figure(height)
-    bar = {"title": {"text": "V − V<sub>min</sub>", "side": "top"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
-    common = {"x": compact(plane.x), "y": compact(plane.y), "z": compact(potential), "colorbar": bar, "name": "V"}
+    add_note(figure, "V − V<sub>min</sub>")
+    common = {"x": compact(plane.x), "y": compact(plane.y), "z": compact(potential), "colorbar": colour_bar(), "name": "V"}
     hover = "%{x:.4g}, %{y:.4g}<br>V − V<sub>min</sub> = %{z:.3g}<extra></extra>"
     if smooth:
         figure.add_contour(

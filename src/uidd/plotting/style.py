@@ -24,7 +24,7 @@ _TEMPLATE = go.layout.Template(
         "font": {"family": "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif", "size": 13, "color": INK},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
-        "margin": {"l": 64, "r": 16, "t": 12, "b": 52},
+        "margin": {"l": 64, "r": 16, "t": 40, "b": 52},
         "hovermode": "closest",
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "font": {"size": 12}},
     }

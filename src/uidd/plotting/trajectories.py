@@ -26,20 +26,20 @@ def trajectories(recorded: Band, simulated: Band, *, label: str, time_label: str
     """A few paths of each kind, with mean and 5 to 95 % band."""
     figure = new_figure(height=height, x=time_label, y=label)
     for band, colour, name, dash in ((recorded, DATA, "recorded", "dash"), (simulated, MODEL, "simulated", "solid")):
-        _add_band(figure, band, colour, name)
+        _add_band(figure, band, colour)
         _add_paths(figure, band, colour)
         figure.add_scatter(
             x=compact(band.times),
             y=compact(band.mean),
             mode="lines",
             line={"color": colour, "width": 2.5, "dash": dash},
-            name=f"{name}: mean",
+            name=name,
             hovertemplate=f"{name} mean<br>%{{x:.4g}}: %{{y:.4g}}<extra></extra>",
         )
     return figure
 
 
-def _add_band(figure: go.Figure, band: Band, colour: str, name: str) -> None:
+def _add_band(figure: go.Figure, band: Band, colour: str) -> None:
     figure.add_scatter(
         x=compact(np.concatenate([band.times, band.times[::-1]])),
         y=compact(np.concatenate([band.high, band.low[::-1]])),
@@ -48,7 +48,7 @@ def _add_band(figure: go.Figure, band: Band, colour: str, name: str) -> None:
         mode="lines",
         line={"width": 0},
         hoverinfo="skip",
-        name=f"{name}: 5–95 %",
+        showlegend=False,
     )
 
 

@@ -1,5 +1,6 @@
 """The answer first: how far from equilibrium, and what speaks for and against believing it."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,9 +84,9 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
     trained = Result(training["result"], training.get("message") or "")
     epochs = f"{number(training['seconds'], 3)} s of training"
     all_cards = [
-        _card("Training", f"{number(training['test_loss'], 5)}", "nats per pair, on trajectories not trained on; "
+        _card("Training: held-out loss", f"{number(training['test_loss'], 5)}", "nats per pair, on trajectories not trained on; "
               f"{epochs}", trained, "the held-out loss had stopped falling"),
-        _card("Sampling", f"R-hat {number(samples.r_hat, 4)}", f"{number(samples.effective_sample_size, 3)} effective "
+        _card("Sampling", f"R-hat {_decimals(samples.r_hat, 3)}", f"{_decimals(samples.effective_sample_size, 0)} effective "
               f"of {len(samples):,} draws; acceptance {number(samples.acceptance, 2)}", samples.result,
               "the chains agree"),
         _card("Minima of the potential", f"{len(analysis.minima)}",
@@ -117,3 +118,7 @@ def _status(result: Result, good: str) -> str:
     if result.successful:
         return f'<span class="good">✓ ok</span>: {good}'
     return f'<span class="bad">⚠ {words(result.code)}</span>: {text(result.message)}'
+
+
+def _decimals(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}" if math.isfinite(value) else "not finite"

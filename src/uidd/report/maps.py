@@ -12,10 +12,13 @@ from scipy.spatial import cKDTree
 from ..dynamics import AbstractDynamics
 from ..thermodynamics import local_entropy_production
 
-FINE = 90
-COARSE = 20
+FINE = 110
+COARSE = 17
+PROJECTED_FINE = 45
+PROJECTED_COARSE = 13
 MOST_PAIRS = 6
 MOST_EVALUATED = 20_000
+BATCH = 2048
 # Draws a bin must hold before its mean or its logarithm is shown.
 LEAST_IN_BIN = 8
 # How far, in nats, above the highest potential of nearly all draws the model is still believed.
@@ -61,16 +64,15 @@ class Curves:
     dissipation: np.ndarray
 
 
-def plane_maps(model: AbstractDynamics, draws: np.ndarray, window: np.ndarray, data: np.ndarray) -> FieldMaps:
-    """The model of two coordinates on a grid over the region that the states `window` occupy.
+def plane_maps(model: AbstractDynamics, draws: np.ndarray, data: np.ndarray | None = None) -> FieldMaps:
+    """The model of two coordinates on a grid over the region of its draws, or of draws and recorded frames.
 
     Args:
         model: Of dimension two.
         draws: From e^-V, (n, 2); they set up to which potential the model is believed.
-        window: States whose region is shown, (n, 2): the draws, or the recorded frames.
-        data: Recorded frames, (n, 2); near them the model is believed too.
+        data: Recorded frames, (n, 2); with them the region is wider, and near them the model is believed too.
     """
-    low, high = _region(window)
+    low, high = _region(draws) if data is None else _joint(_region(draws), _region(data))
     believed = _support(model, draws, data, (high - low) / COARSE)
     x, y = (_cells(low[k], high[k], FINE) for k in (0, 1))
     arrow_x, arrow_y = (_cells(low[k], high[k], COARSE) for k in (0, 1))
@@ -118,8 +120,8 @@ def line_curves(model: AbstractDynamics, draws: np.ndarray) -> Curves:
 def wider(data: np.ndarray, draws: np.ndarray, factor: float = 1.5) -> bool:
     """Whether the recorded frames reach clearly beyond the stationary region."""
     low, high = _region(draws)
-    data_low, data_high = _region(data)
-    return bool(((np.maximum(high, data_high) - np.minimum(low, data_low)) > factor * (high - low)).any())
+    joint_low, joint_high = _joint((low, high), _region(data))
+    return bool(((joint_high - joint_low) > factor * (high - low)).any())
 
 
 def _region(states: np.ndarray, tail: float = 0.002, margin: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -129,14 +131,21 @@ def _region(states: np.ndarray, tail: float = 0.002, margin: float = 0.1) -> tup
     return low - margin * width, high + margin * width
 
 
-def _support(model: AbstractDynamics, draws: np.ndarray, data: np.ndarray, cell: np.ndarray):
+def _joint(a, b) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest region that holds both."""
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+
+def _support(model: AbstractDynamics, draws: np.ndarray, data: np.ndarray | None, cell: np.ndarray):
     """A test of points: not above nearly all draws in V, or within a cell of a recorded frame."""
     ceiling = np.quantile(_evaluated(model, _thinned(draws))[0], 0.999) + ALLOWANCE
-    frames = cKDTree(_thinned(data) / cell)
+    frames = None if data is None else cKDTree(_thinned(data) / cell)
 
     def believed(points: np.ndarray, V: np.ndarray) -> np.ndarray:
-        near, _ = frames.query(points / cell, distance_upper_bound=1.0)
-        return np.isfinite(V) & ((V <= ceiling) | np.isfinite(near))
+        near = np.zeros(len(V), bool)
+        if frames is not None:
+            near = np.isfinite(frames.query(points / cell, distance_upper_bound=1.0)[0])
+        return np.isfinite(V) & ((V <= ceiling) | near)
 
     return believed
 
@@ -144,7 +153,7 @@ def _support(model: AbstractDynamics, draws: np.ndarray, data: np.ndarray, cell:
 def _projected(draws, some, s, reversible, irreversible, pair: tuple[int, int]) -> FieldMaps:
     axes = list(pair)
     low, high = _region(draws[:, axes])
-    fine, coarse = FINE // 2, COARSE - 4
+    fine, coarse = PROJECTED_FINE, PROJECTED_COARSE
     count = _bin_sums(draws[:, axes], np.ones(len(draws)), low, high, fine)
     V = -np.log(np.where(count >= LEAST_IN_BIN, count, np.nan))
     fields = (
@@ -191,8 +200,13 @@ def _thinned(states: np.ndarray) -> np.ndarray:
 
 
 def _evaluated(model: AbstractDynamics, states: np.ndarray) -> tuple[np.ndarray, ...]:
-    """V, s_tot, f_rev and f_irr at many states."""
-    return tuple(np.asarray(part, np.float64) for part in _mapped(model, jnp.asarray(states)))
+    """V, s_tot, f_rev and f_irr at many states, in batches of one size so that one compilation serves all."""
+    padded = np.resize(states, (-(-len(states) // BATCH) * BATCH, states.shape[1]))
+    parts = [_mapped(model, jnp.asarray(batch)) for batch in np.split(padded, len(padded) // BATCH)]
+    return tuple(
+        np.concatenate([np.asarray(part, np.float64) for part in column])[: len(states)]
+        for column in zip(*parts, strict=True)
+    )
 
 
 @eqx.filter_jit
@@ -205,4 +219,4 @@ def _mapped(model, states):
             model.irreversible_drift(z),
         )
 
-    return jax.lax.map(one, states, batch_size=4096)
+    return jax.vmap(one)(states)

@@ -11,6 +11,10 @@ from ..models import Model, environment, load_model, save_model
 from ..training import EpochRecord, Fit
 
 MOST_SAMPLE_FRAMES = 200_000
+RESULT_FILES = (
+    "model.uidd", "checkpoint.uidd", "history.json", "fit.json", "held-out.npz", "metrics.json", "environment.json",
+    "report.html",
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, *, overwrite: bool = False) -> "RunFolder":
-        """A new folder; one that already holds a run is left alone unless told otherwise."""
+        """A place for a new run. Nothing is written or removed before `begin`."""
         folder = cls(Path(path))
         if folder.path.exists() and not folder.path.is_dir():
             raise InputError(f"'{path}' is a file, not a folder. Choose another --out.")
@@ -40,8 +44,6 @@ class RunFolder:
             raise InputError(
                 f"'{path}' already holds a run. Choose another --out, or --resume it, or --overwrite it."
             )
-        for name in ("model.uidd", "checkpoint.uidd", "metrics.json", "report.html", "history.json", "fit.json"):
-            (folder.path / name).unlink(missing_ok=True)
         return folder
 
     @classmethod
@@ -72,8 +74,10 @@ class RunFolder:
         """The page."""
         return self.path / "report.html"
 
-    def write_config(self, config: dict[str, Any]) -> None:
-        """Before training, so that an interrupted run can be resumed."""
+    def begin(self, config: dict[str, Any]) -> None:
+        """Say what will be done, before training, so that an interrupted run can be resumed."""
+        for name in RESULT_FILES:
+            (self.path / name).unlink(missing_ok=True)
         write_json(self.config_file, config)
 
     def config(self) -> dict[str, Any]:

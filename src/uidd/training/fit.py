@@ -18,7 +18,7 @@ from ..likelihood import AbstractLikelihood, EulerMaruyama
 from ..models import Architecture, Model
 from ..models.architecture import Circulation
 from .checkpoint import CheckpointFile, fingerprint
-from .history import EpochRecord, best_epoch
+from .history import EpochRecord, best_epoch, has_stalled, judged
 from .linear_start import fit_linear, start_from_linear
 from .loop import DevicePairs, Trainer, TrainingState
 from .plan import Plan
@@ -109,7 +109,7 @@ def fit(
     if checkpoint is not None:
         settings = (seed, architecture, repr(likelihood), plan)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
-    state, best, history, result = _train(
+    best, history, result = _train(
         trainer, TrainingState(weights, optimiser.init(weights)), DevicePairs.of(pairs), loss_on(validation),
         plan=plan, key=epoch_key, file=file, resume=resume, progress=progress,
     )
@@ -141,19 +141,19 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
     best = state.weights
     if file is not None and resume and file.path.exists():
         (state, best), history = file.read((state, best))
-    result = Result("still_improving", "Training ended while the held-out likelihood was still improving.")
+    stopped = None
     with TrainingProgress(plan.epochs, shown=progress) as bar:
         try:
             for epoch in range(history[-1].epoch + 1, plan.epochs + 1):
-                if epoch - best_epoch(history).epoch > plan.patience:
+                if has_stalled(history, plan.patience):
                     break
                 new, losses = trainer.epoch(state, pairs, jax.random.fold_in(key, epoch))
                 held_out = held_out_loss(new.weights)
                 loss = float(losses.mean())
                 if not (math.isfinite(loss) and math.isfinite(held_out)):
                     words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept. "
-                    result = Result("not_finite", words + "Use a smaller learning rate or look for outliers.")
-                    return state, best, history, result
+                    stopped = Result("not_finite", words + "Use a smaller learning rate or look for outliers.")
+                    break
                 state = new
                 history.append(EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out))
                 if best_epoch(history).epoch == epoch:
@@ -162,12 +162,10 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
                 if file is not None:
                     file.write((state, best), history)
         except KeyboardInterrupt:
-            result = Result("interrupted", f"Interrupted after epoch {history[-1].epoch} of {plan.epochs}.")
+            stopped = Result("interrupted", f"Interrupted after epoch {history[-1].epoch} of {plan.epochs}.")
     if file is not None:
         file.write((state, best), history, at_once=True)
-    if result.code == "still_improving" and history[-1].epoch - best_epoch(history).epoch >= 2:
-        result = Result()
-    return state, best, history, result
+    return best, history, stopped or judged(history)
 
 
 def _thinned(pairs):

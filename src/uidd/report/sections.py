@@ -1,0 +1,125 @@
+"""Training, comparison with data, and the table of minima."""
+
+import numpy as np
+
+from ..models import Model
+from ..plotting import axis_label, marginals, training_curves, trajectories
+from ..training import EpochRecord
+from ..training.history import best_epoch
+from .analysis import Analysis
+from .comparison import Comparison, compare
+from .landscape_section import labels
+from .markup import Panel, Section, measured, number, rate_unit, table, text
+
+MOST_COORDINATES = 4
+MOST_MINIMA = 20
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def training_section(history: list[EpochRecord]) -> Section:
+    """Loss against step."""
+    title = "How training went"
+    if not history:
+        return Section(title, "", (Panel("Loss", "Not drawn: the run holds no history.", None),), "one")
+    best = best_epoch(history)
+    caption = (
+        "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, and the value "
+        f"itself has no meaning across data sets. The star marks the kept weights (step {best.step}, held out "
+        f"{number(best.held_out, 5)}). Step 0 is the best linear model."
+    )
+    if len(history) == 1:
+        caption = f"Only the linear start was judged: held-out loss {number(best.held_out, 5)}; no epoch followed it."
+    return Section(title, "", (Panel("Loss", caption, training_curves(history)),), "one")
+
+
+def comparison_section(model: Model, analysis: Analysis) -> Section:
+    """Paths over time and marginal distributions, coordinate by coordinate."""
+    count = len(analysis.recorded)
+    shown = min(model.dimension, MOST_COORDINATES)
+    some = f" The first {shown} of {model.dimension} coordinates." if shown < model.dimension else ""
+    intro = (
+        f"The model starts where {count} recorded held-out paths start and runs for as long; thin lines are single "
+        f"paths, bands hold 90 % of them.{some}"
+    )
+    panels: list[Panel] = []
+    for k in range(shown):
+        compared = compare(analysis, k)
+        name = text(model.coordinates[k] if model.coordinates else f"z{k + 1}")
+        if compared is None:
+            reason = f"Not drawn: no simulated path stayed finite. {text(analysis.simulation.result.message)}"
+            panels.append(Panel(f"{name} over time", reason, None))
+            continue
+        panels.extend(_coordinate_panels(model, analysis, compared, k, name))
+    return Section("Data against model", intro, tuple(panels), "wide-narrow")
+
+
+def _coordinate_panels(model: Model, analysis: Analysis, compared: Comparison, k: int, name: str) -> tuple[Panel, Panel]:
+    label = labels(model)[k]
+    draws = analysis.samples.states[:, k]
+    draws = draws[np.isfinite(draws)]
+    times = "Recorded paths were brought to common times by interpolation. " if compared.interpolated else ""
+    floor = "" if compared.floor is None else f"; two halves of the recording differ by {number(compared.floor, 2)}"
+    distance = (
+        "Frames at the same times, recorded and simulated: Kolmogorov–Smirnov distance "
+        f"<b>{number(compared.distance, 2)}</b>{floor}. Dotted: the stationary density."
+    )
+    return (
+        Panel(
+            f"{name} over time",
+            f"{times}Mean and 5–95 % band.",
+            trajectories(
+                compared.recorded, compared.simulated, label=label, time_label=axis_label("time", model.time_unit)
+            ),
+        ),
+        Panel(
+            f"Distribution of {name}",
+            distance,
+            marginals(compared.recorded_frames, compared.simulated_frames, draws, label=label),
+        ),
+    )
+
+
+def numbers_section(model: Model, analysis: Analysis) -> Section:
+    """The minima, and how local entropy production is distributed."""
+    local = analysis.local[np.isfinite(analysis.local)]
+    tables = _minima_table(model, analysis)
+    if len(local):
+        head = ["", *(f"{q:.0%}" for q in QUANTILES), "mean"]
+        row = [f"s<sub>tot</sub> ({rate_unit(model)})"]
+        row += [number(v, 4) for v in (*np.quantile(local, QUANTILES), local.mean())]
+        tables += "<h3>Local entropy production over the stationary density</h3>"
+        tables += table(head, [row], label="Quantiles of local entropy production")
+    else:
+        tables += "<p>The local entropy production is not finite at any draw.</p>"
+    system = analysis.system_entropy
+    tables += (
+        f"<p>Check: the mean of the system's entropy production, which is zero for exact draws, is "
+        f"{measured(system.rate, system.standard_error)} ± {number(system.standard_error, 2)}.</p>"
+    )
+    return Section("Numbers", "", after=tables)
+
+
+def _minima_table(model: Model, analysis: Analysis) -> str:
+    title = "<h3>Minima of the potential</h3>"
+    if not analysis.minima:
+        return f"{title}<p>None was found by descent from recorded states.</p>"
+    lowest = analysis.minima[0].energy
+    head = ["", *labels(model), "V above the lowest", "eigenvalues of the Hessian"]
+    rows = [
+        [
+            f"{k + 1}",
+            *(number(v, 4) for v in point.x),
+            number(point.energy - lowest, 3),
+            _eigenvalues(point.eigenvalues),
+        ]
+        for k, point in enumerate(analysis.minima[:MOST_MINIMA])
+    ]
+    more = len(analysis.minima) - MOST_MINIMA
+    rest = f"<p>{more} higher minima are in metrics.json.</p>" if more > 0 else ""
+    return title + table(head, rows, label="Minima") + rest
+
+
+def _eigenvalues(values: np.ndarray) -> str:
+    if len(values) > 4:
+        return f"{number(values[0], 3)} to {number(values[-1], 3)}"
+    return ", ".join(number(v, 3) for v in values)
