@@ -15,6 +15,14 @@ def pytest_addoption(parser):
     parser.addoption("--fresh-seed", type=int, help="repeat the identity tests with a seed that one printed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """What one test has compiled serves the next; most of the suite's time would go there."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
 @pytest.fixture(scope="session")
 def session_seed(request):
     """One fresh seed a run: identities hold for any."""

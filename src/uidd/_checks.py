@@ -4,7 +4,10 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class InputError(ValueError):
@@ -53,6 +56,16 @@ def positive(name: str, value: object, advice: str = "") -> float:
     if not (math.isfinite(number) and number > 0):
         fail(name, "a positive finite number", value, advice)
     return number
+
+
+def numbers(name: str, value: object, must: str) -> "np.ndarray":
+    """Return `value` as a float64 array if it is an array of numbers."""
+    import numpy as np  # here, because `uidd --help` needs this module but no NumPy
+
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        fail(name, must, f"a {type(value).__name__} that is not an array of numbers")
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:

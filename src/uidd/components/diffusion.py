@@ -61,18 +61,17 @@ class TriangularDiffusion(AbstractDiffusion):
         """
         raw, raw_jacobian = self.diagonal.with_jacobian(z)
         diagonal, slope = jax.jvp(positive_part, (raw,), (jnp.ones_like(raw),))
-        jacobian = raw_jacobian * slope
         # The diagonal entry (k, k) only varies in row and column k.
-        along, own = diagonal * jnp.diagonal(jacobian), jnp.diagonal(jacobian)
+        jacobian = raw_jacobian * slope
+        own = jnp.sum(jacobian * np.eye(len(z), dtype=z.dtype), axis=0)
         if self.strict is None:
-            return _assemble(diagonal, None), (along + diagonal * own) / 2
-        below, below_jacobian = self.strict.with_jacobian(z)
+            return _assemble(diagonal, None), diagonal * own
+        below, hidden = self.strict.with_hidden_jacobian(z)
         sigma = _assemble(diagonal, below)
-        row, column = _incidence(len(z))
-        # Entry e = (i, k): its derivative along column k goes to row i, its d_i to the divergence of k.
-        along = jnp.einsum("jk,jk->k", sigma, jacobian)
-        along = along + row @ jnp.einsum("je,je->e", sigma @ column, below_jacobian)
-        own = own + column @ jnp.einsum("je,je->e", row, below_jacobian)
+        # The entry (i, k) is R_ik . (hidden layer) + const: d_j sigma_ik = R_ik . hidden_j.
+        R = jnp.einsum("ike,he->ikh", _places(len(z)), self.strict.readout[0])
+        along = jnp.sum(sigma * jacobian, axis=0) + _contract(R, sigma.T @ hidden)
+        own = own + _contract(jnp.swapaxes(R, 0, 1), hidden)
         return sigma, (along + sigma @ own) / 2
 
     def starting_at(self, sigma: Matrix) -> "TriangularDiffusion":
@@ -111,16 +110,20 @@ def _assemble(diagonal: State, below: Float[Array, " e"] | None) -> Matrix:
     sigma = diagonal * np.eye(dimension, dtype=diagonal.dtype)
     if below is None:
         return sigma
-    row, column = _incidence(dimension)
-    places = (row[:, None] * column[None]).reshape(dimension * dimension, -1)
+    places = _places(dimension).reshape(dimension * dimension, -1)
     return sigma + (below @ places.T.astype(below.dtype)).reshape(dimension, dimension)
 
 
-def _incidence(dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which row and which column every strictly lower entry lies in, as 0/1 matrices (D, e)."""
+def _contract(R: Float[Array, "D D h"], rows: Float[Array, "D h"]) -> State:
+    """sum_kh R_ikh rows_kh, written as one product with a matrix that is the same for the whole batch."""
+    return rows.reshape(-1) @ R.reshape(len(R), -1).T
+
+
+def _places(dimension: int) -> Float[np.ndarray, "D D e"]:
+    """Row and column of every strictly lower entry: e_i e_k^T, the entries last."""
     rows, columns = np.tril_indices(dimension, -1)
     unit = np.eye(dimension, dtype=np.float32)
-    return unit[:, rows], unit[:, columns]
+    return unit[:, None, rows] * unit[None, :, columns]
 
 
 @dataclass(frozen=True)

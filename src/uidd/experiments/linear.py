@@ -42,8 +42,8 @@ class Size:
 
 
 SIZES = {
-    "quick": Size(paths=2_000, steps=300, counting_paths=4_000, bins=40, draws=40_000),
-    "paper": Size(paths=10_000, steps=3_000, counting_paths=50_000, bins=100, draws=1_000_000),
+    "quick": Size(paths=5_000, steps=300, counting_paths=4_000, bins=20, draws=40_000),
+    "paper": Size(paths=10_000, steps=3_000, counting_paths=50_000, bins=60, draws=1_000_000),
 }
 
 

@@ -1,10 +1,12 @@
 """A learned model, in the user's coordinates and time unit."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .._checks import fail
 from .._types import Matrix, Scalar, State
 from ..data import Scaling
 from ..dynamics import AbstractDynamics, ComponentDynamics
@@ -90,8 +92,10 @@ class Model(AbstractDynamics):
         return np.asarray(self.scaling.scale)
 
     def _unit_state(self, z: State) -> Array:
+        if np.shape(z) != (self.dimension,):
+            fail("z", f"one state of shape ({self.dimension},)", f"shape {np.shape(z)}", "Map over a batch with jax.vmap.")
         # A NumPy array is shifted in its own double precision before it is rounded to the weights'.
-        return jnp.asarray(self.scaling.to_unit(z), jnp.result_type(float))
+        return jnp.asarray(self.scaling.to_unit(z if isinstance(z, jax.Array) else np.asarray(z)), jnp.result_type(float))
 
     def _velocity(self, f: State) -> State:
         return self._scale / self.scaling.time * f

@@ -1,4 +1,4 @@
-"""Arrays in, Plotly figures out; nothing is computed here but pictures."""
+"""Arrays in, figures out; nothing is computed here but pictures."""
 
 from .curves import drift_curve as drift_curve
 from .curves import potential_curve as potential_curve

@@ -22,7 +22,9 @@ def arrow_lines(
     back = -HEAD_SHARE * u
     cos, sin = np.cos(HEAD_ANGLE), np.sin(HEAD_ANGLE)
     left = tips + np.stack([cos * back[:, 0] - sin * back[:, 1], sin * back[:, 0] + cos * back[:, 1]], axis=1)
-    right = tips + np.stack([cos * back[:, 0] + sin * back[:, 1], -sin * back[:, 0] + cos * back[:, 1]], axis=1)
+    right = tips + np.stack(
+        [cos * back[:, 0] + sin * back[:, 1], -sin * back[:, 0] + cos * back[:, 1]], axis=1
+    )
     gap = np.full_like(u, np.nan)
     strokes = np.stack([tails / scale, tips, gap, left, tips, right, gap], axis=1).reshape(-1, 2) * scale
     return strokes[:, 0].astype(np.float32), strokes[:, 1].astype(np.float32)

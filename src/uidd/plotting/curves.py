@@ -29,8 +29,10 @@ def potential_curve(
             mode="markers",
             marker={"symbol": "x", "size": 10, "color": "white", "line": {"width": 1.5, "color": "black"}},
             name="minimum",
+            showlegend=False,
         )
-    figure.update_yaxes(rangemode="tozero")
+    top = float(np.max(potential))
+    figure.update_yaxes(range=(-0.05 * top, 1.02 * top))
     return figure
 
 

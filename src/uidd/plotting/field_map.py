@@ -26,7 +26,14 @@ def arrow_time(places: Plane, field: np.ndarray) -> float:
 
 
 def field_map(
-    plane: Plane, potential: np.ndarray, places: Plane, field: np.ndarray, *, colour: str, note: str = "", height: int = 400
+    plane: Plane,
+    potential: np.ndarray,
+    places: Plane,
+    field: np.ndarray,
+    *,
+    colour: str,
+    note: str = "",
+    height: int = 400,
 ) -> go.Figure:
     """Arrows, each the shift in `arrow_time`, over contours of the potential.
 
@@ -52,14 +59,17 @@ def field_map(
     shifts = velocity * time * np.minimum(1.0, REACH / np.maximum(cells, 1e-30))[:, None]
     size = (plane.x_range[1] - plane.x_range[0], plane.y_range[1] - plane.y_range[0])
     x, y = arrow_lines(centres - shifts / 2, shifts, size)
-    figure.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": 1.8}, hoverinfo="skip", showlegend=False)
+    figure.add_scatter(
+        x=x, y=y, mode="lines", line={"color": colour, "width": 1.8}, hoverinfo="skip", showlegend=False
+    )
     figure.add_scatter(
         x=centres[:, 0].astype(np.float32),
         y=centres[:, 1].astype(np.float32),
         customdata=velocity.astype(np.float32),
         mode="markers",
         marker={"size": 9, "color": "rgba(0, 0, 0, 0)"},
-        hovertemplate="at %{x:.4g}, %{y:.4g}<br>velocity %{customdata[0]:.3g}, %{customdata[1]:.3g}<extra></extra>",
+        hovertemplate="at %{x:.4g}, %{y:.4g}<br>velocity %{customdata[0]:.3g}, %{customdata[1]:.3g}"
+        "<extra></extra>",
         showlegend=False,
     )
     return figure

@@ -45,4 +45,6 @@ def _rates(panel: Any, cases: list[dict[str, Any]]) -> None:
         xscale="log", yscale="log", xlabel=r"$\lambda$", ylabel="entropy production ($k_B$ per unit time)",
         title="(c) four estimates; bars are 95 %",
     )
+    panel.set_xticks(x, labels=[f"{value:g}" for value in x])
+    panel.set_xticks([], minor=True)
     panel.legend(fontsize=8, frameon=False)

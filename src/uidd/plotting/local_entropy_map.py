@@ -8,7 +8,13 @@ from .style import ENTROPY_SCALE, compact
 
 
 def local_entropy_map(
-    plane: Plane, local: np.ndarray, *, unit: str, highest: float | None = None, height: int = 400, smooth: bool = True
+    plane: Plane,
+    local: np.ndarray,
+    *,
+    unit: str,
+    highest: float | None = None,
+    height: int = 400,
+    smooth: bool = True,
 ) -> go.Figure:
     """Local entropy production as colour.
 

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from .style import DATA, MODEL, STATIONARY, compact, faded, new_figure
 
-BINS = 60
+MOST_BINS = 60
 # With a stationary peak this much higher than the others a linear axis would hide them.
 LOG_RATIO = 4.0
 
@@ -15,18 +15,20 @@ def marginals(
 ) -> go.Figure:
     """Histograms of frames recorded and simulated at the same times, and the stationary density.
 
-    All three are densities with the same normalisation.
+    All are densities with the same normalisation; without stationary draws their curve is left out.
     """
-    low, high = np.quantile(np.concatenate([recorded, simulated, _quantile_core(stationary)]), [0.001, 0.999])
-    wide = np.linspace(low, high, BINS + 1)
-    fine = np.linspace(*np.quantile(stationary, [0.0005, 0.9995]), BINS + 1)
+    frames = np.concatenate([recorded, simulated])
+    wide = _edges(frames, 0.001, int(np.clip(len(recorded) ** 0.5, 12, MOST_BINS)))
     curves = [
         ("recorded", *_density(recorded, wide), DATA, "solid"),
         ("simulated", *_density(simulated, wide), MODEL, "solid"),
-        ("stationary", *_density(stationary, fine), STATIONARY, "dot"),
     ]
-    peaks = [float(density.max()) for _, _, density, _, _ in curves]
-    logarithmic = peaks[2] > LOG_RATIO * max(peaks[:2])
+    highest = max(float(density.max()) for _, _, density, _, _ in curves)
+    logarithmic = False
+    if len(stationary):
+        centres, density = _density(stationary, _edges(stationary, 0.0005, MOST_BINS))
+        curves.append(("stationary", centres, density, STATIONARY, "dot"))
+        logarithmic = float(density.max()) > LOG_RATIO * highest
     figure = new_figure(height=height, x=label, y="density (log scale)" if logarithmic else "density")
     for name, centres, density, colour, dash in curves:
         bars = name != "stationary"
@@ -47,8 +49,11 @@ def marginals(
     return figure
 
 
-def _quantile_core(values: np.ndarray) -> np.ndarray:
-    return np.quantile(values, [0.001, 0.999])
+def _edges(values: np.ndarray, tail: float, bins: int) -> np.ndarray:
+    """Equal bins between the quantiles `tail` and `1 - tail`."""
+    low, high = np.quantile(values, [tail, 1 - tail])
+    least = 1e-6 * max(abs(low), abs(high), 1e-30)
+    return np.linspace(low - least, high + least, bins + 1)
 
 
 def _density(values: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

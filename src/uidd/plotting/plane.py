@@ -11,7 +11,7 @@ from .style import new_figure
 
 @dataclass(frozen=True)
 class Plane:
-    """Positions and labels (as from `axis_label`) of the two axes of a map; its values have shape (len(y), len(x))."""
+    """Positions and labels (from `axis_label`) of two axes; values over them have shape (len(y), len(x))."""
 
     x: np.ndarray
     y: np.ndarray
@@ -31,8 +31,10 @@ class Plane:
     def new_figure(self, height: int) -> go.Figure:
         """An empty figure of this extent; what was not evaluated stays white."""
         figure = new_figure(height=height, x=self.x_label, y=self.y_label)
-        figure.update_layout(margin={"t": 62})
-        figure.update_xaxes(range=self.x_range, showgrid=False, mirror=True)
+        figure.update_layout(margin={"t": 66})
+        figure.update_xaxes(
+            range=self.x_range, showgrid=False, mirror=True, automargin=False, title={"standoff": None}
+        )
         figure.update_yaxes(range=self.y_range, showgrid=False, mirror=True)
         return figure
 
@@ -51,7 +53,7 @@ def colour_bar() -> dict[str, Any]:
         "xpad": 0,
         "y": 1.0,
         "yanchor": "bottom",
-        "ypad": 3,
+        "ypad": 5,
         "len": 0.68,
         "thickness": 9,
         "outlinewidth": 0,

@@ -10,7 +10,12 @@ CONTOURS = 12
 
 
 def potential_map(
-    plane: Plane, potential: np.ndarray, *, minima: np.ndarray | None = None, height: int = 400, smooth: bool = True
+    plane: Plane,
+    potential: np.ndarray,
+    *,
+    minima: np.ndarray | None = None,
+    height: int = 400,
+    smooth: bool = True,
 ) -> go.Figure:
     """Filled contours of V - V_min with the minima marked.
 
@@ -23,7 +28,13 @@ def potential_map(
     """
     figure = plane.new_figure(height)
     add_note(figure, "V − V<sub>min</sub>")
-    common = {"x": compact(plane.x), "y": compact(plane.y), "z": compact(potential), "colorbar": colour_bar(), "name": "V"}
+    common = {
+        "x": compact(plane.x),
+        "y": compact(plane.y),
+        "z": compact(potential),
+        "colorbar": colour_bar(),
+        "name": "V",
+    }
     hover = "%{x:.4g}, %{y:.4g}<br>V − V<sub>min</sub> = %{z:.3g}<extra></extra>"
     if smooth:
         figure.add_contour(

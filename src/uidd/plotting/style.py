@@ -19,46 +19,61 @@ ENTROPY_SCALE = "Inferno"
 # Light to mid grey: a quiet ground on which arrows stay legible.
 GROUND_SCALE = [[0.0, "#c3cad3"], [0.5, "#e3e7ec"], [1.0, "#fbfcfd"]]
 
+_AXIS = {
+    "showline": True,
+    "linecolor": "#8a929c",
+    "ticks": "outside",
+    "ticklen": 4,
+    "tickcolor": "#8a929c",
+    "gridcolor": GRID,
+    "zeroline": False,
+    "automargin": True,
+    "exponentformat": "power",
+}
 _TEMPLATE = go.layout.Template(
     layout={
-        "font": {"family": "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif", "size": 13, "color": INK},
+        "font": {
+            "family": "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+            "size": 13,
+            "color": INK,
+        },
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
-        "margin": {"l": 64, "r": 16, "t": 40, "b": 52},
+        "margin": {"l": 64, "r": 16, "t": 50, "b": 52},
         "hovermode": "closest",
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "font": {"size": 12}},
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "font": {"size": 12},
+        },
     }
 )
 
 
 def new_figure(*, height: int = 380, x: str, y: str) -> go.Figure:
     """An empty figure with labelled axes in the common style."""
-    axis = {
-        "showline": True,
-        "linecolor": "#8a929c",
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": "#8a929c",
-        "gridcolor": GRID,
-        "zeroline": False,
-        "automargin": True,
-        "exponentformat": "power",
-    }
     figure = go.Figure()
     figure.update_layout(template=_TEMPLATE, height=height)
-    figure.update_xaxes(**axis, title={"text": x, "standoff": 8})
-    figure.update_yaxes(**axis, title={"text": y, "standoff": 8})
+    figure.update_xaxes(title={"text": x, "standoff": 8})
+    figure.update_yaxes(title={"text": y, "standoff": 8})
     return figure
 
 
-def axis_label(name: str, unit: str = "") -> str:
+def axis_label(name: str, unit: str = "", *, longest: int = 40) -> str:
     """`name (unit)`, safe for Plotly, which reads a subset of HTML in labels.
 
     >>> axis_label("<b>x</b>", "nm")
     '&lt;b&gt;x&lt;/b&gt; (nm)'
     """
-    short = name if len(name) <= 40 else name[:39] + "…"
-    return escape(f"{short} ({unit})" if unit else short)
+    tail = f" ({unit})" if unit else ""
+    room = max(longest - len(tail), 8)
+    short = name if len(name) <= room else name[: room - 1] + "…"
+    return escape(short + tail)
 
 
 def compact(values: Any) -> np.ndarray:

@@ -22,10 +22,15 @@ class Band:
     high: np.ndarray
 
 
-def trajectories(recorded: Band, simulated: Band, *, label: str, time_label: str, height: int = 320) -> go.Figure:
+def trajectories(
+    recorded: Band, simulated: Band, *, label: str, time_label: str, height: int = 320
+) -> go.Figure:
     """A few paths of each kind, with mean and 5 to 95 % band."""
     figure = new_figure(height=height, x=time_label, y=label)
-    for band, colour, name, dash in ((recorded, DATA, "recorded", "dash"), (simulated, MODEL, "simulated", "solid")):
+    for band, colour, name, dash in (
+        (recorded, DATA, "recorded", "dash"),
+        (simulated, MODEL, "simulated", "solid"),
+    ):
         _add_band(figure, band, colour)
         _add_paths(figure, band, colour)
         figure.add_scatter(

@@ -41,10 +41,14 @@ def compare(analysis: Analysis, coordinate: int) -> Comparison | None:
     if not len(simulated):
         return None
     data = analysis.recorded
-    same = all(len(t) == len(times) and np.allclose(t, times, rtol=1e-6, atol=1e-9 * times[-1]) for t in data.times)
+    same = all(
+        len(t) == len(times) and np.allclose(t, times, rtol=1e-6, atol=1e-9 * times[-1]) for t in data.times
+    )
     paths = [s[:, coordinate] for s in data.states]
     if not same:
-        paths = [np.interp(times, t, s, left=np.nan, right=np.nan) for t, s in zip(data.times, paths, strict=True)]
+        paths = [
+            np.interp(times, t, s, left=np.nan, right=np.nan) for t, s in zip(data.times, paths, strict=True)
+        ]
     recorded = np.stack(paths)
     frames, model_frames = recorded[np.isfinite(recorded)], simulated.ravel()
     floor = None

@@ -24,17 +24,20 @@ def verdict(model: Model, analysis: Analysis) -> Verdict:
     estimate = analysis.entropy_production
     low, _ = estimate.interval
     if not estimate.result.successful:
-        return Verdict("unsettled", f"Not settled: {words(estimate.result.code)}. {text(estimate.result.message)}")
+        why = estimate.result.message or f"{words(estimate.result.code)}."
+        return Verdict("unsettled", f"Not settled: {text(why[:1].lower() + why[1:])}")
     if model.dimension == 1:
         return Verdict(
             "balanced",
-            "In equilibrium by construction: a single coordinate cannot carry a stationary current, so this zero "
+            "In equilibrium by construction: a single coordinate cannot carry a stationary current, so "
+            "this zero "
             "says nothing about coordinates that were not recorded.",
         )
     if isinstance(model.architecture.circulation, Absent):
         return Verdict(
             "balanced",
-            "In equilibrium by construction: this model was given no circulation, so the zero is an assumption, "
+            "In equilibrium by construction: this model was given no circulation, so the zero is an "
+            "assumption, "
             "not a finding.",
         )
     if low > 0:
@@ -47,18 +50,21 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
     estimate, judged = analysis.entropy_production, verdict(model, analysis)
     error = estimate.standard_error
     low, high = (measured(bound, error) for bound in estimate.interval)
+    status = _status(Result(estimate.result.code), "settled, the chains agree")
     sign = "⚠ " if judged.kind == "unsettled" else ""
     parts = (
-        f"The interval joins the Monte Carlo error of the average (±{number(analysis.monte_carlo_error, 2)}) and the "
+        "The interval joins the Monte Carlo error of the average "
+        f"(±{number(analysis.monte_carlo_error, 2)}) and the "
         f"spread that a recording of this length cannot avoid (±{number(analysis.irreducible_spread, 2)}). "
         "What the networks cannot represent is not in it."
     )
     return (
         f'<section class="headline {judged.kind}" aria-label="Entropy production rate">'
         f'<div class="answer"><p class="label">Entropy production rate</p>'
-        f'<p class="rate"><b>{measured(estimate.rate, error)}</b> <span class="unit">{rate_unit(model)}</span></p>'
+        f'<p class="rate"><b>{measured(estimate.rate, error)}</b> <span '
+        f'class="unit">{rate_unit(model)}</span></p>'
         f'<p class="interval">95 % interval: {low} to {high}</p>'
-        f'<p class="status">Result: {_status(estimate.result, "settled, the chains agree")}</p></div>'
+        f'<p class="status">Result: {status}</p></div>'
         f'{_exact(analysis, exact)}<div class="reading"><p class="verdict">{sign}{judged.sentence}</p>'
         f'<p class="note">{parts}</p></div></section>'
     )
@@ -73,7 +79,8 @@ def _exact(analysis: Analysis, exact: dict[str, Any] | None) -> str:
     place = "inside the interval" if low <= truth <= high else "outside the interval"
     off = f"learned is off by {abs(estimate.rate / truth - 1):.1%}, {place}" if truth else place
     return (
-        f'<div class="answer exact"><p class="label">Exact value ({text(exact.get("system", "known system"))})</p>'
+        '<div class="answer exact"><p class="label">Exact value '
+        f"({text(exact.get('system', 'known system'))})</p>"
         f'<p class="rate"><b>{number(truth, 5)}</b></p><p class="interval">{off}</p></div>'
     )
 
@@ -82,17 +89,31 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
     """Four short answers to: can I trust it?"""
     samples, counted = analysis.samples, analysis.counted
     trained = Result(training["result"], training.get("message") or "")
-    epochs = f"{number(training['seconds'], 3)} s of training"
+    found = len(analysis.minima)
     all_cards = [
-        _card("Training: held-out loss", f"{number(training['test_loss'], 5)}", "nats per pair, on trajectories not trained on; "
-              f"{epochs}", trained, "the held-out loss had stopped falling"),
-        _card("Sampling", f"R-hat {_decimals(samples.r_hat, 3)}", f"{_decimals(samples.effective_sample_size, 0)} effective "
-              f"of {len(samples):,} draws; acceptance {number(samples.acceptance, 2)}", samples.result,
-              "the chains agree"),
-        _card("Minima of the potential", f"{len(analysis.minima)}",
-              "found by descent from recorded states" if analysis.minima else "none found from recorded states",
-              Result() if analysis.minima else Result("not_found", "No descent ended in a minimum."), "converged"),
-    ]  # fmt: skip
+        _card(
+            "Training: held-out loss",
+            number(training["test_loss"], 5),
+            f"nats per pair, on trajectories not trained on; {number(training['seconds'], 3)} s of training",
+            trained,
+            "the held-out loss had stopped falling",
+        ),
+        _card(
+            "Sampling",
+            f"R-hat {_decimals(samples.r_hat, 3)}",
+            f"{_decimals(samples.effective_sample_size, 0)} effective of {len(samples):,} draws; acceptance "
+            f"{number(samples.acceptance, 2)}",
+            samples.result,
+            "the chains agree",
+        ),
+        _card(
+            "Minima of the potential",
+            f"{found}",
+            "found by descent from recorded states" if found else "none found from recorded states",
+            Result() if found else Result("not_found", "No descent ended in a minimum."),
+            "converged",
+        ),
+    ]
     if counted is None:
         note = f"Counting transitions needs at most three coordinates; there are {model.dimension}."
         all_cards.append(_card("Counting, without a model", "not done", note, None, ""))
@@ -100,16 +121,20 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
         value = f"{measured(counted.rate, counted.standard_error)} ± {number(counted.standard_error, 2)}"
         about = (
             f"{rate_unit(model)}; {counted.bins} bins a coordinate, {counted.transitions:,} transitions, "
-            f"{counted.unpaired_share:.1%} of them never seen in reverse. Coarse bins hide currents: often too low."
+            f"{counted.unpaired_share:.1%} of them never seen in reverse. Biased: coarse bins hide "
+            "currents, few data feign them."
         )
-        all_cards.append(_card("Counting, without a model", value, about, counted.result, "most reverses were seen"))
+        all_cards.append(
+            _card("Counting, without a model", value, about, counted.result, "most reverses were seen")
+        )
     return f'<section class="cards" aria-label="Checks">{"".join(all_cards)}</section>'
 
 
 def _card(title: str, value: str, about: str, result: Result | None, good: str) -> str:
     status = "" if result is None else f'<p class="status">{_status(result, good)}</p>'
     return (
-        f'<div class="card{"" if result is None or result.successful else " warn"}"><p class="label">{title}</p>'
+        f'<div class="card{"" if result is None or result.successful else " warn"}"><p '
+        f'class="label">{title}</p>'
         f'<p class="value">{value}</p><p class="about">{about}</p>{status}</div>'
     )
 
@@ -117,7 +142,8 @@ def _card(title: str, value: str, about: str, result: Result | None, good: str) 
 def _status(result: Result, good: str) -> str:
     if result.successful:
         return f'<span class="good">✓ ok</span>: {good}'
-    return f'<span class="bad">⚠ {words(result.code)}</span>: {text(result.message)}'
+    message = f": {text(result.message)}" if result.message else ""
+    return f'<span class="bad">⚠ {words(result.code)}</span>{message}'
 
 
 def _decimals(value: float, decimals: int) -> str:

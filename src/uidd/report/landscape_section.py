@@ -3,7 +3,15 @@
 import numpy as np
 
 from ..models import Model
-from ..plotting import Plane, axis_label, drift_curve, field_map, local_entropy_map, potential_curve, potential_map
+from ..plotting import (
+    Plane,
+    axis_label,
+    drift_curve,
+    field_map,
+    local_entropy_map,
+    potential_curve,
+    potential_map,
+)
 from ..plotting.field_map import arrow_time
 from ..plotting.style import IRREVERSIBLE, REVERSIBLE
 from .analysis import Analysis
@@ -43,7 +51,8 @@ def _line_section(model: Model, analysis: Analysis, draws: np.ndarray) -> Sectio
     M = curves.dissipation
     caption = (
         f"The drift f = −M dV/dz + dM/dz; M between {number(M.min(), 3)} and {number(M.max(), 3)}. "
-        "The irreversible field f<sub>irr</sub> and the local entropy production vanish everywhere: there is no "
+        "The irreversible field f<sub>irr</sub> and the local entropy production vanish everywhere: there "
+        "is no "
         "antisymmetric 1 × 1 matrix."
     )
     return Section(
@@ -52,7 +61,7 @@ def _line_section(model: Model, analysis: Analysis, draws: np.ndarray) -> Sectio
         (
             Panel(
                 "Potential",
-                f"V = −log(stationary density), in units of k<sub>B</sub>T. {_crosses(analysis)}",
+                f"V = −log(stationary density). {_crosses(analysis)}",
                 potential_curve(curves.x, curves.potential, label=label, minima=minima),
             ),
             Panel("Drift", caption, drift_curve(curves.x, curves.drift, label=label, drift_label=velocity)),
@@ -65,7 +74,8 @@ def _plane_sections(model: Model, analysis: Analysis, draws: np.ndarray, frames:
     sections = [
         Section(
             _TITLE,
-            "The learned model where its stationary density lives. White: the stationary state is hardly ever there, "
+            "The learned model where its stationary density lives. White: the stationary state is hardly "
+            "ever there, "
             "so nothing is asserted.",
             _panels(model, analysis, maps),
         )
@@ -75,7 +85,8 @@ def _plane_sections(model: Model, analysis: Analysis, draws: np.ndarray, frames:
         sections.append(
             Section(
                 "The same over all recorded states",
-                "The recording reaches far beyond the stationary region, as paths that relax from distant starts do. White: "
+                "The recording reaches far beyond the stationary region, as paths that relax from distant "
+                "starts do. White: "
                 "neither stationary draws nor held-out frames are near.",
                 _panels(model, analysis, wide)[:3],
                 "three",
@@ -89,8 +100,10 @@ def _projected_sections(model: Model, analysis: Analysis, draws: np.ndarray) -> 
     total = model.dimension * (model.dimension - 1) // 2
     chosen = "all pairs" if total == len(all_maps) else f"the first {len(all_maps)} of {total} pairs"
     intro = (
-        f"Projections on {chosen} of coordinates, made from the {len(draws):,} stationary draws: the potential is "
-        "−log of their histogram, fields and local entropy production are means over the draws in a bin. White: "
+        f"Projections on {chosen} of coordinates, made from the {len(draws):,} stationary draws: the "
+        "potential is "
+        "−log of their histogram, fields and local entropy production are means over the draws in a bin. "
+        "White: "
         "too few draws."
     )
     sections = []
@@ -104,7 +117,7 @@ def _projected_sections(model: Model, analysis: Analysis, draws: np.ndarray) -> 
 
 def _panels(model: Model, analysis: Analysis, maps: FieldMaps, height: int = 400) -> tuple[Panel, ...]:
     """Potential, reversible field, irreversible field, local entropy production."""
-    names = [labels(model)[axis] for axis in maps.axes]
+    names = [labels(model, 22 if maps.projected else 40)[axis] for axis in maps.axes]
     plane, places = Plane(maps.x, maps.y, *names), Plane(maps.arrow_x, maps.arrow_y, *names)
     smooth = not maps.projected
     minima = np.array([point.x[list(maps.axes)] for point in analysis.minima]).reshape(-1, 2)
@@ -113,11 +126,20 @@ def _panels(model: Model, analysis: Analysis, maps: FieldMaps, height: int = 400
     ]
     potential = "−log of the draws' histogram." if maps.projected else "V = −log(stationary density)."
     fields = [
-        ("Reversible field", "f<sub>rev</sub> = −M ∇V + div M, which alone would keep equilibrium.", maps.reversible,
-         REVERSIBLE),
-        ("Irreversible field", "f<sub>irr</sub> = −W ∇V + div W, the current velocity: where the stationary "
-         "current carries the state.", maps.irreversible, IRREVERSIBLE),
-    ]  # fmt: skip
+        (
+            "Reversible field",
+            "f<sub>rev</sub> = −M ∇V + div M, which alone would keep equilibrium.",
+            maps.reversible,
+            REVERSIBLE,
+        ),
+        (
+            "Irreversible field",
+            "f<sub>irr</sub> = −W ∇V + div W, the current velocity: where the stationary current carries "
+            "the state.",
+            maps.irreversible,
+            IRREVERSIBLE,
+        ),
+    ]
     return (
         Panel(
             "Potential",
@@ -151,22 +173,32 @@ def _entropy_panel(model: Model, analysis: Analysis, plane: Plane, local, height
         return Panel(title, "Not drawn: no bin holds enough draws for a mean.", None)
     if not np.nanmax(local) > 0:
         return Panel(title, "Not drawn: it is zero everywhere.", None)
-    highest = float(np.quantile(analysis.local[np.isfinite(analysis.local)], 0.99))
-    unit = rate_unit(model).replace("k<sub>B</sub> per unit time", "k<sub>B</sub> / time").replace(" per ", " / ")
+    cap = float(np.quantile(analysis.local[np.isfinite(analysis.local)], 0.995))
+    highest = min(cap, float(np.nanmax(local)))
+    capped = (
+        f" Values above {number(cap, 3)} (0.5 % of the draws) share the last colour."
+        if highest == cap
+        else ""
+    )
+    unit = (
+        rate_unit(model)
+        .replace("k<sub>B</sub> per unit time", "k<sub>B</sub> / time")
+        .replace(" per ", " / ")
+    )
     caption = (
-        f"s<sub>tot</sub> = f<sub>irr</sub><sup>T</sup> M<sup>−1</sup> f<sub>irr</sub>, in {rate_unit(model)}; its "
-        f"mean under the stationary density is the headline. Values above {number(highest, 3)} (1 % of the draws) "
-        "share the last colour."
+        "s<sub>tot</sub> = f<sub>irr</sub><sup>T</sup> M<sup>−1</sup> f<sub>irr</sub>, in "
+        f"{rate_unit(model)}; its "
+        f"mean under the stationary density is the headline.{capped}"
     )
     figure = local_entropy_map(plane, local, unit=unit, highest=highest, height=height, smooth=smooth)
     return Panel(title, caption, figure)
 
 
-def labels(model: Model) -> list[str]:
-    """Axis labels of all coordinates."""
+def labels(model: Model, longest: int = 40) -> list[str]:
+    """Axis labels of all coordinates, of at most about `longest` characters."""
     units = model.units or ("",) * model.dimension
     names = model.coordinates or tuple(f"z{k + 1}" for k in range(model.dimension))
-    return [axis_label(name, unit) for name, unit in zip(names, units, strict=True)]
+    return [axis_label(name, unit, longest=longest) for name, unit in zip(names, units, strict=True)]
 
 
 def _per_time(model: Model, unit: str) -> str:
@@ -177,4 +209,8 @@ def _crosses(analysis: Analysis) -> str:
     count = len(analysis.minima)
     if not count:
         return "No minimum was found."
-    return "The cross marks the minimum." if count == 1 else f"Crosses mark the {count} minima, numbered by depth."
+    return (
+        "The cross marks the minimum."
+        if count == 1
+        else f"Crosses mark the {count} minima, numbered by depth."
+    )

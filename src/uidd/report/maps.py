@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from ..dynamics import AbstractDynamics
 from ..thermodynamics import local_entropy_production
@@ -17,7 +17,7 @@ COARSE = 17
 PROJECTED_FINE = 45
 PROJECTED_COARSE = 13
 MOST_PAIRS = 6
-MOST_EVALUATED = 20_000
+MOST_EVALUATED = 50_000
 BATCH = 2048
 # Draws a bin must hold before its mean or its logarithm is shown.
 LEAST_IN_BIN = 8
@@ -56,7 +56,7 @@ class FieldMaps:
 
 @dataclass(frozen=True)
 class Curves:
-    """V - V_min, the drift and M along the only coordinate. There f_irr = 0: no 1 x 1 matrix is antisymmetric."""
+    """V - V_min, the drift and M along the only coordinate; f_irr = 0 for want of an antisymmetric W."""
 
     x: np.ndarray
     potential: np.ndarray
@@ -139,13 +139,13 @@ def _joint(a, b) -> tuple[np.ndarray, np.ndarray]:
 def _support(model: AbstractDynamics, draws: np.ndarray, data: np.ndarray | None, cell: np.ndarray):
     """A test of points: not above nearly all draws in V, or within a cell of a recorded frame."""
     ceiling = np.quantile(_evaluated(model, _thinned(draws))[0], 0.999) + ALLOWANCE
-    frames = None if data is None else cKDTree(_thinned(data) / cell)
+    frames = None if data is None else KDTree(_thinned(data) / cell)
 
     def believed(points: np.ndarray, V: np.ndarray) -> np.ndarray:
         near = np.zeros(len(V), bool)
         if frames is not None:
             near = np.isfinite(frames.query(points / cell, distance_upper_bound=1.0)[0])
-        return np.isfinite(V) & ((V <= ceiling) | near)
+        return np.isfinite(V) & ((ceiling >= V) | near)
 
     return believed
 

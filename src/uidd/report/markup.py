@@ -85,7 +85,7 @@ def measured(value: float, error: float) -> str:
     >>> measured(47.41312, 0.387)
     '47.41'
     """
-    if not (math.isfinite(value) and math.isfinite(error)) or error <= 0:
+    if not (math.isfinite(value) and math.isfinite(error)) or error <= 0 or value == 0:
         return number(value)
     decimals = 1 - math.floor(math.log10(error))
     if decimals < 0 or decimals > 6:

@@ -40,7 +40,8 @@ def render_page(run: RunFolder, analysis: Analysis) -> str:
     summary, names = run.fit_summary(), ", ".join(model.coordinates)
     subtitle = (
         f"{model.dimension} coordinate{'s' if model.dimension > 1 else ''}: {names}. Trained on paths of "
-        f"{summary['total_time']:.4g} {model.time_unit or 'time units'} in all, compared with {len(held_out)} held out."
+        f"{summary['total_time']:.4g} {model.time_unit or 'time units'} in all, compared with "
+        f"{len(held_out)} held out."
     )
     return Template(_file("page.html")).substitute(
         title=text(run.path.resolve().name),
@@ -61,24 +62,28 @@ def _section(section: Section, *, first: int) -> str:
     title = f"<h2>{section.title}</h2>" if section.title else ""
     intro = f'<p class="intro">{section.intro}</p>' if section.intro else ""
     grid = f'<div class="panels {section.columns}">{panels}</div>' if panels else ""
-    return f"<section>{title}{intro}{grid}{section.after}</section>"
+    return f'<section><div class="head">{title}{intro}</div>{grid}{section.after}</section>'
 
 
 def _panel(panel: Panel, index: int) -> str:
     """A figure's data stand beside its place as JSON, which no browser runs."""
     if panel.figure is None:
-        return f'<figure class="empty"><h4>{panel.title}</h4><figcaption>{panel.caption}</figcaption></figure>'
-    data = panel.figure.to_json().replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+        return (
+            f'<figure class="empty"><h4>{panel.title}</h4><figcaption>{panel.caption}</figcaption></figure>'
+        )
+    data = str(panel.figure.to_json()).replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
     height = int(panel.figure.layout.height)
     return (
-        f'<figure><h4>{panel.title}</h4><div class="plot" id="plot-{index}" role="img" style="height: {height}px" '
-        f'aria-label="{panel.title}"></div><script type="application/json" id="plot-{index}-data">{data}</script>'
+        f'<figure><h4>{panel.title}</h4><div class="plot" id="plot-{index}" role="img" style="height: '
+        f'{height}px" '
+        f'aria-label="{panel.title}"></div><script type="application/json" '
+        f'id="plot-{index}-data">{data}</script>'
         f"<figcaption>{panel.caption}</figcaption></figure>"
     )
 
 
 def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
+    return resources.files("uidd.report").joinpath(name).read_text("utf-8")
 
 
 def _hash(script: str) -> str:

@@ -23,12 +23,16 @@ def training_section(history: list[EpochRecord]) -> Section:
         return Section(title, "", (Panel("Loss", "Not drawn: the run holds no history.", None),), "one")
     best = best_epoch(history)
     caption = (
-        "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, and the value "
-        f"itself has no meaning across data sets. The star marks the kept weights (step {best.step}, held out "
+        "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, and "
+        "the value "
+        f"itself has no meaning across data sets. The star marks the kept weights (step {best.step}, held "
+        "out "
         f"{number(best.held_out, 5)}). Step 0 is the best linear model."
     )
     if len(history) == 1:
-        caption = f"Only the linear start was judged: held-out loss {number(best.held_out, 5)}; no epoch followed it."
+        caption = (
+            f"Only the linear start was judged, held-out loss {number(best.held_out, 5)}; no epoch followed."
+        )
     return Section(title, "", (Panel("Loss", caption, training_curves(history)),), "one")
 
 
@@ -38,8 +42,9 @@ def comparison_section(model: Model, analysis: Analysis) -> Section:
     shown = min(model.dimension, MOST_COORDINATES)
     some = f" The first {shown} of {model.dimension} coordinates." if shown < model.dimension else ""
     intro = (
-        f"The model starts where {count} recorded held-out paths start and runs for as long; thin lines are single "
-        f"paths, bands hold 90 % of them.{some}"
+        f"The model starts where {count} recorded held-out paths start and runs for as long; thin lines "
+        "are single "
+        f"paths.{some}"
     )
     panels: list[Panel] = []
     for k in range(shown):
@@ -53,22 +58,33 @@ def comparison_section(model: Model, analysis: Analysis) -> Section:
     return Section("Data against model", intro, tuple(panels), "wide-narrow")
 
 
-def _coordinate_panels(model: Model, analysis: Analysis, compared: Comparison, k: int, name: str) -> tuple[Panel, Panel]:
+def _coordinate_panels(
+    model: Model, analysis: Analysis, compared: Comparison, k: int, name: str
+) -> tuple[Panel, Panel]:
     label = labels(model)[k]
     draws = analysis.samples.states[:, k]
     draws = draws[np.isfinite(draws)]
     times = "Recorded paths were brought to common times by interpolation. " if compared.interpolated else ""
-    floor = "" if compared.floor is None else f"; two halves of the recording differ by {number(compared.floor, 2)}"
+    floor = (
+        ""
+        if compared.floor is None
+        else f"; two halves of the recording differ by {number(compared.floor, 2)}"
+    )
+    dotted = " Dotted: the stationary density." if len(draws) else " No stationary draw is finite."
     distance = (
         "Frames at the same times, recorded and simulated: Kolmogorov–Smirnov distance "
-        f"<b>{number(compared.distance, 2)}</b>{floor}. Dotted: the stationary density."
+        f"<b>{number(compared.distance, 2)}</b>{floor}."
+        f"{dotted}"
     )
     return (
         Panel(
             f"{name} over time",
-            f"{times}Mean and 5–95 % band.",
+            f"{times}Thick: mean. Shaded: 5–95 % of all paths.",
             trajectories(
-                compared.recorded, compared.simulated, label=label, time_label=axis_label("time", model.time_unit)
+                compared.recorded,
+                compared.simulated,
+                label=label,
+                time_label=axis_label("time", model.time_unit),
             ),
         ),
         Panel(
@@ -91,10 +107,9 @@ def numbers_section(model: Model, analysis: Analysis) -> Section:
         tables += table(head, [row], label="Quantiles of local entropy production")
     else:
         tables += "<p>The local entropy production is not finite at any draw.</p>"
-    system = analysis.system_entropy
     tables += (
-        f"<p>Check: the mean of the system's entropy production, which is zero for exact draws, is "
-        f"{measured(system.rate, system.standard_error)} ± {number(system.standard_error, 2)}.</p>"
+        "<p>Check of the draws: the mean of the system's entropy production, which vanishes under the exact "
+        f"stationary density, is {_checked(analysis)}.</p>"
     )
     return Section("Numbers", "", after=tables)
 
@@ -109,7 +124,7 @@ def _minima_table(model: Model, analysis: Analysis) -> str:
         [
             f"{k + 1}",
             *(number(v, 4) for v in point.x),
-            number(point.energy - lowest, 3),
+            number(point.energy - lowest, 4),
             _eigenvalues(point.eigenvalues),
         ]
         for k, point in enumerate(analysis.minima[:MOST_MINIMA])
@@ -123,3 +138,10 @@ def _eigenvalues(values: np.ndarray) -> str:
     if len(values) > 4:
         return f"{number(values[0], 3)} to {number(values[-1], 3)}"
     return ", ".join(number(v, 3) for v in values)
+
+
+def _checked(analysis: Analysis) -> str:
+    system = analysis.system_entropy
+    if abs(system.rate) <= 1e-6 * max(abs(analysis.entropy_production.rate), 1e-30):
+        return "0 up to rounding"
+    return f"{measured(system.rate, system.standard_error)} ± {number(system.standard_error, 2)}"

@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._checks import fail, positive
+from .._checks import fail, numbers, positive
 from .._types import Result
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
+from ..models import Model
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,15 @@ def simulate(
         step: The largest internal step; by default a twentieth of the shortest relaxation time met at
             the starts, and never more than the shortest output interval.
     """
-    starts = np.atleast_2d(np.asarray(x0, np.float64))
-    grid = np.asarray(times, np.float64)
-    if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all() or not np.isfinite(grid).all():
-        fail("times", "at least two increasing finite times", f"an array of shape {grid.shape}")
-    if starts.ndim != 2 or not np.isfinite(starts).all():
-        fail("x0", "finite, of shape (D,) or (n, D)", f"shape {np.shape(x0)}")
+    wanted_times, wanted_starts = "at least two increasing finite times", "finite, of shape (D,) or (n, D)"
+    grid = numbers("times", times, wanted_times)
+    starts = np.atleast_2d(numbers("x0", x0, wanted_starts))
+    if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+        fail("times", wanted_times, f"an array of shape {grid.shape}")
+    if starts.ndim != 2 or not starts.size or not np.isfinite(starts).all():
+        fail("x0", wanted_starts, f"shape {np.shape(x0)}")
+    if isinstance(dynamics, Model) and starts.shape[1] != dynamics.dimension:
+        fail("x0", f"states of {dynamics.dimension} coordinates, as the model's", f"shape {np.shape(x0)}")
     solver = diffrax.Euler() if solver is None else solver
     largest = _natural_step(dynamics, starts) if step is None else positive("step", step)
     fine = _refined(grid, largest)

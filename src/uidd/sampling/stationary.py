@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from blackjax.adaptation.step_size import dual_averaging_adaptation
 
-from .._checks import fail, whole_number
+from .._checks import fail, numbers, whole_number
 from .._types import Result
 from ..dynamics import AbstractDynamics
 from ..models import Model
@@ -92,9 +92,11 @@ def sample_stationary(
 def _starting_pool(dynamics: AbstractDynamics, starts: Any) -> np.ndarray:
     if starts is None:
         starts = dynamics.anchors if isinstance(dynamics, Model) else ()
-    pool = np.asarray(starts, np.float64)
-    if pool.ndim != 2 or not len(pool) or not np.isfinite(pool).all():
+    pool = numbers("starts", starts, "finite states of shape (n, D)")
+    if pool.ndim != 2 or not pool.size or not np.isfinite(pool).all():
         fail("starts", "finite states of shape (n, D)", f"shape {pool.shape}", "Give states from the data.")
+    if isinstance(dynamics, Model) and pool.shape[1] != dynamics.dimension:
+        fail("starts", f"states of {dynamics.dimension} coordinates, as the model's", f"shape {pool.shape}")
     return pool
 
 

@@ -34,11 +34,12 @@ def count_entropy_production(
         data = data.in_blocks(20)
     states = np.concatenate(data.states)
     low, high = states.min(axis=0), states.max(axis=0)
-    shape = (bins,) * data.dimension
+    cells = np.minimum(((states - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    visited = np.zeros(len(cells), np.int64)
+    for coordinate in cells.T:  # numbers of visited cells only: bins^D would leave the integers
+        visited = np.unique(visited * bins + coordinate, return_inverse=True)[1].reshape(-1)
     codes, owners = [], []
-    for k, path in enumerate(data.states):
-        cell = np.minimum(((path - low) / (high - low) * bins).astype(np.int64), bins - 1)
-        index = np.ravel_multi_index(tuple(cell.T), shape)
+    for k, index in enumerate(np.split(visited, np.cumsum([len(s) for s in data.states])[:-1])):
         codes.append(np.stack([index[:-1], index[1:]], axis=1))
         owners.append(np.full(len(index) - 1, k))
     transitions, owner = np.concatenate(codes), np.concatenate(owners)

@@ -154,10 +154,10 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
                     words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept. "
                     stopped = Result("not_finite", words + "Use a smaller learning rate or look for outliers.")
                     break
-                state = new
-                history.append(EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out))
-                if best_epoch(history).epoch == epoch:
-                    best = state.weights
+                longer = [*history, EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out)]
+                better = new.weights if best_epoch(longer).epoch == epoch else best
+                # In one assignment: Ctrl-C finds state, best weights and history of the same epoch.
+                state, best, history = new, better, longer
                 bar.show(history[-1])
                 if file is not None:
                     file.write((state, best), history)

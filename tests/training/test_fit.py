@@ -1,0 +1,148 @@
+"""`fit` on small data with a known answer."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from uidd._checks import InputError
+from uidd.data import Trajectories
+from uidd.likelihood import AbstractLikelihood, EulerMaruyama
+from uidd.systems import Linear
+from uidd.systems.linear import STIFFNESS
+from uidd.thermodynamics import entropy_production_rate, local_entropy_production
+from uidd.training import Plan, fit, fit_linear
+from uidd.training.history import best_epoch
+from uidd.training.loop import DevicePairs, mean_loss
+
+
+def stationary_draws(count, seed):
+    root = np.linalg.cholesky(np.linalg.inv(STIFFNESS))
+    return np.random.default_rng(seed).standard_normal((count, 2)) @ root.T
+
+
+def test_the_same_seed_gives_the_same_model_bit_for_bit(data, settings, fitted, same_fit):
+    assert same_fit(fit(data, **settings), fitted)
+
+
+def test_the_learned_entropy_production_is_the_true_one_within_the_noise_of_the_data(data, fitted):
+    """How far it may be off is how far the best linear model is off, from a bootstrap over paths."""
+
+    def linear_rate(part):
+        linear = fit_linear(part.transitions())
+        W = linear.circulation
+        return -2 * np.trace(np.linalg.inv(linear.diffusion @ linear.diffusion.T) @ W @ linear.stiffness @ W)
+
+    generator = np.random.default_rng(0)
+    train = data.split(seed=3)[0]
+    rates = [linear_rate(train.select(generator.integers(len(train), size=len(train)))) for _ in range(30)]
+    estimate = entropy_production_rate(fitted.model, stationary_draws(2000, 1))
+    error = np.hypot(np.std(rates, ddof=1), estimate.standard_error)
+    assert abs(estimate.rate - Linear().entropy_production_rate) < 5 * error
+
+
+def test_training_improves_on_the_linear_start_or_keeps_it(fitted):
+    assert best_epoch(fitted.history).held_out <= fitted.history[0].held_out
+    assert [record.epoch for record in fitted.history] == list(range(len(fitted.history)))
+    assert fitted.result.code in ("ok", "still_improving")
+    assert np.isfinite(fitted.test_loss) and fitted.start.successful and fitted.seconds > 0
+
+
+def test_training_validation_and_test_paths_are_disjoint(data, fitted):
+    """A path is known by its first state, which no other path shares."""
+    parts = [{tuple(s[0]) for s in part.states} for part in data.split(seed=3)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 300
+    assert {tuple(s[0]) for s in fitted.test.states} == parts[2]
+    held_out = {tuple(z) for part in data.split(seed=3)[1:] for s in part.states for z in s}
+    assert not held_out & set(fitted.model.anchors)
+    np.testing.assert_allclose(fitted.total_time, 240 * 0.5)
+
+
+class Counting(AbstractLikelihood):
+    """Counts how often it is traced."""
+
+    traces: ClassVar[list[int]] = []
+
+    def log_density(self, dynamics, start, increment, dt):
+        self.traces.append(1)
+        return EulerMaruyama().log_density(dynamics, start, increment, dt)
+
+
+def test_an_epoch_is_traced_once_and_the_best_weights_are_kept(data, settings):
+    """Four epochs trace as often as one. At a wild learning rate the start stays best, and is returned."""
+    counts = []
+    for epochs in (1, 4):
+        Counting.traces.clear()
+        plan = Plan(steps=epochs * 5, steps_per_epoch=5, batch=64, learning_rate=0.5)
+        wild = fit(data, **{**settings, "plan": plan, "likelihood": Counting()})
+        counts.append(len(Counting.traces))
+    assert counts[0] == counts[1]
+    best = best_epoch(wild.history)
+    assert len(wild.history) == 5 and best.held_out < max(record.held_out for record in wild.history)
+    scaling, validation = wild.model.scaling, data.split(seed=3)[1]
+    pairs = DevicePairs.of(scaling.transitions_to_unit(validation.transitions()))
+    loss = jax.jit(lambda unit, pairs: mean_loss(unit, EulerMaruyama(), pairs))(wild.model.unit, pairs)
+    np.testing.assert_allclose(loss, best.held_out, rtol=1e-4)
+
+
+class Breaking(AbstractLikelihood):
+    """Becomes NaN once the last matrix of W, which starts at zero, has grown: after some epochs."""
+
+    def log_density(self, dynamics, start, increment, dt):
+        grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.03
+        return jnp.where(grown, jnp.nan, EulerMaruyama().log_density(dynamics, start, increment, dt))
+
+
+def test_a_loss_that_becomes_nan_stops_training_and_keeps_finite_weights(data, settings, tmp_path):
+    plan = Plan(steps=200, steps_per_epoch=2, batch=64, learning_rate=0.01, patience=100)
+    file = tmp_path / "c.uidd"
+    broken = fit(data, **{**settings, "plan": plan}, likelihood=Breaking(), checkpoint=file)
+    assert broken.result.code == "not_finite" and "smaller learning rate" in broken.result.message
+    assert 1 < len(broken.history) < plan.epochs  # it broke on the way
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(broken.model))
+    assert all(np.isfinite([record.loss, record.held_out]).all() for record in broken.history)
+
+
+def test_a_single_long_path_in_one_dimension_gives_a_model_in_detailed_balance(settings):
+    """dX = -X dt + sqrt(2) dB, sampled exactly at dt = 0.05: W = 0, no entropy production, V = x^2 / 2.
+
+    Over a step the Euler likelihood sees the variance (1 - e^(-2 dt)), 5 % below 2 dt; it is known to
+    sqrt(2 / n), five of which are 12 %.
+    """
+    generator, dt = np.random.default_rng(0), 0.05
+    decay, x = np.exp(-dt), np.zeros(4000)
+    noise = generator.standard_normal(4000) * (1 - decay**2) ** 0.5
+    for k in range(1, 4000):
+        x[k] = decay * x[k - 1] + noise[k]
+    plan = Plan(steps=40, steps_per_epoch=20, batch=256)
+    model = fit(Trajectories.from_arrays(x, dt=dt), **{**settings, "plan": plan}).model
+    z = np.array([[0.5], [-1.0]])
+    assert not jax.vmap(model.circulation)(z).any()
+    assert not jax.vmap(lambda z: local_entropy_production(model, z))(z).any()
+    variance = np.asarray(jax.vmap(model.dissipation)(z)).ravel() * 2 * dt
+    np.testing.assert_allclose(variance, 1 - decay**2, rtol=5 * (2 / 3200) ** 0.5)
+    assert (np.sign(jax.vmap(model.drift)(z)) == -np.sign(z)).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [({"architecture": "tiny"}, "architecture"), ({"seed": -1}, "seed"), ({"data": [1, 2]}, "data")],
+    ids=str,
+)
+def test_unusable_arguments_are_refused_in_one_sentence(wrong, word, data):
+    with pytest.raises(InputError, match=f"`{word}` must be"):
+        fit(**{"data": data, **wrong})
+
+
+@pytest.mark.parametrize("name", ["steps", "batch", "steps_per_epoch", "patience", "learning_rate"])
+def test_an_unusable_plan_is_refused_in_one_sentence(name):
+    for value in (0, -1, "many", float("nan")):
+        with pytest.raises(InputError, match=f"`{name}` must be"):
+            Plan(**{name: value})
+
+
+def test_only_weights_are_arrays_in_a_fitted_model(fitted):
+    assert all(eqx.is_array(leaf) for leaf in jax.tree.leaves(fitted.model))
