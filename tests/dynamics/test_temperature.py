@@ -41,7 +41,7 @@ def test_the_temperature_form_equals_rescaling_by_hand(z, x64, fresh_seed, rando
 def test_the_drift_tends_linearly_to_that_of_the_cold_limit(z, x64, fresh_seed, random_dynamics, quickly):
     """f = -(M~ + W~) grad V~ + T (div M~ + div W~): the difference to the limit is exactly linear in T."""
     plain = random_dynamics(SMALL, 3, fresh_seed)
-    V, dV, sigma, M, W, div_M, div_W, f = quickly(jax.vmap(lambda z: parts(plain, z)))(z)
+    _, dV, _, M, W, div_M, div_W, _ = quickly(jax.vmap(lambda z: parts(plain, z)))(z)
     limit = -np.einsum("nij,nj->ni", M + W, dV)
     for T in (0.1, 0.01):
         cold = random_dynamics(replace(SMALL, temperature=T), 3, fresh_seed)

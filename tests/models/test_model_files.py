@@ -153,7 +153,8 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     [
         b"[1, 2]", b"null", b"{", b"\xff\xfe", b"{}", b'{"kind": "model"}', b'{"kind": "model", "arrays": 3}',
         b'{"kind": "model", "arrays": [[[2], "object"]]}', b'{"kind": "model", "arrays": [[[2], "float32"]]}',
-        b'{"kind": "model", "arrays": [[[-1], "float32"]]}', b'{"kind": "model", "arrays": [[["a"], "float32"]]}',
+        b'{"kind": "model", "arrays": [[[-1], "float32"]]}',
+        b'{"kind": "model", "arrays": [[["a"], "float32"]]}',
         b'{"kind": "model", "arrays": [[[1' + b"0" * 30 + b'], "float32"]]}', b"[" * 100_000,
         b'{"kind": "model", "arrays": []}',
     ],

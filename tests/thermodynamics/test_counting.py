@@ -5,6 +5,7 @@ import pytest
 
 from uidd._checks import InputError
 from uidd.data import Trajectories
+from uidd.systems import Linear
 from uidd.thermodynamics import count_entropy_production
 
 DT = 0.5
@@ -17,16 +18,16 @@ def of_transitions(counts):
 
 
 def test_a_cycle_gives_what_the_sum_gives():
-    """20 forwards and 10 backwards on each edge of a cycle, 10 stays; 100 transitions.
+    """200 forwards and 100 backwards on each edge of a cycle, 100 stays; 1000 transitions.
 
-    (1/dt) sum p_ij ln(p_ij / p_ji) = (1/dt) (60 ln 2 - 30 ln 2) / 100 = 0.3 ln 2 / dt. The stays add ln 1.
+    (1/dt) sum p_ij ln(p_ij / p_ji) = (1/dt) (600 ln 2 - 300 ln 2) / 1000 = 0.3 ln 2 / dt. The stays add ln 1.
     """
     forwards, backwards = [(0, 1), (1, 2), (2, 0)], [(1, 0), (2, 1), (0, 2)]
-    data = of_transitions({**dict.fromkeys(forwards, 20), **dict.fromkeys(backwards, 10), (0, 0): 10})
+    data = of_transitions({**dict.fromkeys(forwards, 200), **dict.fromkeys(backwards, 100), (0, 0): 100})
     counted = count_entropy_production(data, 3)
     np.testing.assert_allclose(counted.rate, 0.3 * np.log(2) / DT, rtol=1e-12)
     assert counted.result.successful and counted.unpaired_share == 0
-    assert (counted.bins, counted.transitions) == (3, 100)
+    assert (counted.bins, counted.transitions) == (3, 1000)
     assert counted.standard_error > 0
 
 
@@ -47,10 +48,20 @@ def test_an_unseen_reverse_counts_as_a_tenth_of_the_smallest_probability():
     assert counted.result.code == "unpaired" and counted.result.message.startswith("40%")
 
 
-def test_a_small_unpaired_share_is_reported_but_not_a_failure():
+def test_what_reversible_data_of_the_same_size_would_give_is_no_finding():
     counted = count_entropy_production(of_transitions({(0, 1): 50, (1, 0): 48, (1, 2): 2}), 3)
     np.testing.assert_allclose(counted.unpaired_share, 0.02, rtol=1e-12)
-    assert counted.result.successful
+    assert counted.result.code == "like_null"
+
+
+@pytest.mark.parametrize(("strength", "code"), [(1.0, "ok"), (0.0, "like_null")])
+def test_the_null_tells_a_current_from_the_bias_of_counting(strength, code):
+    """At strength 0 the truth is zero, and all that is counted is bias; the null has the same bias."""
+    data = Linear(strength).simulate(2000, 51, scheme="exact", stationary=True, seed=0)
+    counted = count_entropy_production(data, 15)
+    assert counted.result.code == code
+    if strength == 0:
+        assert abs(counted.rate - counted.null) < 5 * np.hypot(counted.standard_error, counted.null_spread)
 
 
 def test_one_trajectory_is_cut_into_blocks():

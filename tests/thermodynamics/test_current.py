@@ -31,7 +31,7 @@ def test_the_flow_of_the_linear_system_is_a_matrix_exponential():
 
 
 def test_the_flow_preserves_the_stationary_density():
-    """Standard normal draws stay standard normal: their first and second moments, within five standard errors.
+    """Standard normal draws stay standard normal: moments within five standard errors.
 
     A fourth moment would stay too; the flow of the reversible drift would shrink all of them.
     """

@@ -62,7 +62,7 @@ def test_unusable_samples_are_refused_in_one_sentence(samples):
 
 
 def test_the_system_entropy_production_averages_to_zero_but_is_not_zero():
-    """For V = |z|^2 / 2 and W = H J: s_sys = z1 d2 H - z2 d1 H, whose Gaussian mean is E[H (z1 z2 - z2 z1)] = 0.
+    """V = |z|^2 / 2, W = H J: s_sys = z1 d2 H - z2 d1 H, of Gaussian mean E[H (z1 z2 - z2 z1)] = 0.
 
     With H = z1 + z1^2 z2 + z1 z2 it is z1 (z1^2 + z1) - z2 (1 + 2 z1 z2 + z2), of variance of order ten.
     """

@@ -17,6 +17,7 @@ from uidd.thermodynamics import entropy_production_rate, local_entropy_productio
 from uidd.training import Plan, fit, fit_linear
 from uidd.training.history import best_epoch
 from uidd.training.loop import DevicePairs, mean_loss
+from uidd.training.progress import TrainingProgress
 
 
 def stationary_draws(count, seed):
@@ -71,15 +72,13 @@ class Counting(AbstractLikelihood):
         return EulerMaruyama().log_density(dynamics, start, increment, dt)
 
 
-def test_an_epoch_is_traced_once_and_the_best_weights_are_kept(data, settings):
-    """Four epochs trace as often as one. At a wild learning rate the start stays best, and is returned."""
+def test_an_epoch_is_traced_once_and_the_best_weights_are_kept(data, settings, monkeypatch):
+    """No trace after the first epoch. At a wild learning rate training gets worse; the best is returned."""
     counts = []
-    for epochs in (1, 4):
-        Counting.traces.clear()
-        plan = Plan(steps=epochs * 5, steps_per_epoch=5, batch=64, learning_rate=0.5)
-        wild = fit(data, **{**settings, "plan": plan, "likelihood": Counting()})
-        counts.append(len(Counting.traces))
-    assert counts[0] == counts[1]
+    monkeypatch.setattr(TrainingProgress, "show", lambda self, record: counts.append(len(Counting.traces)))
+    plan = Plan(steps=20, steps_per_epoch=5, batch=64, learning_rate=0.5)
+    wild = fit(data, **{**settings, "plan": plan, "likelihood": Counting()})
+    assert len(counts) == 4 and counts[0] == counts[-1] > 0
     best = best_epoch(wild.history)
     assert len(wild.history) == 5 and best.held_out < max(record.held_out for record in wild.history)
     scaling, validation = wild.model.scaling, data.split(seed=3)[1]
@@ -92,12 +91,12 @@ class Breaking(AbstractLikelihood):
     """Becomes NaN once the last matrix of W, which starts at zero, has grown: after some epochs."""
 
     def log_density(self, dynamics, start, increment, dt):
-        grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.03
+        grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.015
         return jnp.where(grown, jnp.nan, EulerMaruyama().log_density(dynamics, start, increment, dt))
 
 
 def test_a_loss_that_becomes_nan_stops_training_and_keeps_finite_weights(data, settings, tmp_path):
-    plan = Plan(steps=200, steps_per_epoch=2, batch=64, learning_rate=0.01, patience=100)
+    plan = Plan(steps=200, steps_per_epoch=1, batch=64, learning_rate=0.01)
     file = tmp_path / "c.uidd"
     broken = fit(data, **{**settings, "plan": plan}, likelihood=Breaking(), checkpoint=file)
     assert broken.result.code == "not_finite" and "smaller learning rate" in broken.result.message

@@ -74,6 +74,7 @@ class Analysis:
                 "bins": self.counted.bins,
                 "transitions": self.counted.transitions,
                 "unpaired_share": self.counted.unpaired_share,
+                "null": _number(self.counted.null),
             },
             "minima": [point.to_dict() for point in self.minima],
             "sampling": {

@@ -121,11 +121,11 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
         value = f"{measured(counted.rate, counted.standard_error)} ± {number(counted.standard_error, 2)}"
         about = (
             f"{rate_unit(model)}; {counted.bins} bins a coordinate, {counted.transitions:,} transitions, "
-            f"{counted.unpaired_share:.1%} of them never seen in reverse. Biased: coarse bins hide "
-            "currents, few data feign them."
+            f"{counted.unpaired_share:.1%} of them never seen in reverse. Reversible data of "
+            f"the same size give {number(counted.null, 2)}. Coarse bins hide currents."
         )
         all_cards.append(
-            _card("Counting, without a model", value, about, counted.result, "most reverses were seen")
+            _card("Counting, without a model", value, about, counted.result, "above its reversible null")
         )
     return f'<section class="cards" aria-label="Checks">{"".join(all_cards)}</section>'
 

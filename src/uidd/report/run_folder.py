@@ -1,8 +1,10 @@
 """A run on disk: data sample, model, history, metrics, config, environment, page."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .._checks import InputError
 from .._files import read_json, write_atomically, write_json
@@ -94,7 +96,8 @@ class RunFolder:
             {
                 "result": fit.result.code,
                 "message": fit.result.message,
-                "start": fit.start.code,
+                "start": str(fit.start),
+                "epochs": fit.history[-1].epoch,
                 "seconds": fit.seconds,
                 "test_loss": fit.test_loss,
                 "total_time": fit.total_time,
@@ -139,13 +142,11 @@ class RunFolder:
 
 
 def _capped(data: Trajectories) -> Trajectories:
-    """The first trajectories that fit in `MOST_SAMPLE_FRAMES`, at least one, shortened if it alone does not."""
-    chosen, frames = [], 0
-    for i, states in enumerate(data.states):
-        frames += len(states)
-        if frames > MOST_SAMPLE_FRAMES and chosen:
-            break
-        chosen.append(i)
-    return data.select(chosen)
-
-
+    """The first trajectories that fit in `MOST_SAMPLE_FRAMES`; at least one, shortened if it must be."""
+    frames = np.cumsum([len(states) for states in data.states])
+    fitting = data.select(range(max(1, int((frames <= MOST_SAMPLE_FRAMES).sum()))))
+    return replace(
+        fitting,
+        states=tuple(s[:MOST_SAMPLE_FRAMES] for s in fitting.states),
+        times=tuple(t[:MOST_SAMPLE_FRAMES] for t in fitting.times),
+    )
