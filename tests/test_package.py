@@ -46,7 +46,9 @@ def test_every_exported_name_of_a_room_is_documented():
 
 def test_every_lower_bound_is_pinned_and_constrained():
     project = (ROOT / "pyproject.toml").read_text()
-    constraints = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    constraints = {
+        line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()
+    }
     block = re.search(r"^dependencies = \[(.*?)\]", project, re.S | re.M)
     assert block
     for requirement in re.findall(r'"([^"]+)"', block.group(1)):

@@ -54,8 +54,19 @@ _HOMES = {
     "training": ("Fit", "Plan", "fit"),
 }
 _ROOMS = (
-    "components", "data", "dynamics", "experiments", "landscape", "likelihood", "models", "plotting",
-    "report", "sampling", "systems", "thermodynamics", "training",
+    "components",
+    "data",
+    "dynamics",
+    "experiments",
+    "landscape",
+    "likelihood",
+    "models",
+    "plotting",
+    "report",
+    "sampling",
+    "systems",
+    "thermodynamics",
+    "training",
 )
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 

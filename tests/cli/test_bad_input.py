@@ -49,7 +49,11 @@ CASES = {
     "time that does not increase": ("a.csv", _text(HEADER + ROWS + "2,0.1,1,1\n"), []),
     "a constant coordinate": ("a.csv", _text("t,x,y\n0,1,5\n1,2,5\n2,4,5\n3,1,5\n"), []),
     "different dimensions": ("a.npz", _array(a=np.ones((5, 2)), b=np.ones((5, 3))), ["--dt", "1"]),
-    "an object array": ("a.npz", lambda p: np.savez(p, x=np.array([{}, 1], object), allow_pickle=True), ["--dt", "1"]),
+    "an object array": (
+        "a.npz",
+        lambda p: np.savez(p, x=np.array([{}, 1], object), allow_pickle=True),
+        ["--dt", "1"],
+    ),
     "a picture called npz": ("a.npz", lambda p: p.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50)), []),
     "text called parquet": ("a.parquet", _text("x,y\n1,2\n"), []),
     "text called h5": ("a.h5", _text("x,y\n1,2\n"), []),

@@ -42,7 +42,13 @@ def folder(tmp_path_factory) -> Path:
 def test_a_run_holds_everything(folder):
     names = {p.name for p in (folder / "run").iterdir()}
     assert names >= {
-        "config.json", "model.uidd", "history.json", "metrics.json", "environment.json", "report.html", "checkpoint.uidd",
+        "config.json",
+        "model.uidd",
+        "history.json",
+        "metrics.json",
+        "environment.json",
+        "report.html",
+        "checkpoint.uidd",
     }
 
 
@@ -90,7 +96,9 @@ def test_a_killed_run_resumes_to_the_same_bits(folder):
 @pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_resume(folder):
     words = ["fit", "tracks.csv", "--out", "stopped", "--steps", "100000", "--batch", "256", "--quiet"]
-    process = subprocess.Popen([*COMMAND, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     while not (folder / "stopped" / "checkpoint.uidd").exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)

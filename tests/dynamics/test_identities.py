@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from uidd.dynamics import ClosedFormDynamics, divergence, matrix_divergence
 from uidd.components import Full, SumOfSquares, Triangular
+from uidd.dynamics import ClosedFormDynamics, divergence, matrix_divergence
 from uidd.models import ARCHITECTURES, Architecture
 from uidd.thermodynamics import local_entropy_production, system_entropy_production
 

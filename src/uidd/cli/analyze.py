@@ -29,7 +29,12 @@ def analyzed(folder: Any, seed: int) -> "Analysis":
     analysis = compute(model, folder.held_out(), summary["total_time"], seed=seed)
     exact = folder.config().get("exact")
     folder.write_metrics(
-        {**analysis.to_dict(), "training": summary, "analysis_seed": seed, **({"exact": exact} if exact else {})}
+        {
+            **analysis.to_dict(),
+            "training": summary,
+            "analysis_seed": seed,
+            **({"exact": exact} if exact else {}),
+        }
     )
     return analysis
 
@@ -45,14 +50,22 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
         table.add_column(name)
     low, high = headline.interval
     table.add_row(
-        "learned", f"{headline.rate:.5g}", f"{headline.standard_error:.2g}", f"{low:.5g} to {high:.5g}", headline.result.code
+        "learned",
+        f"{headline.rate:.5g}",
+        f"{headline.standard_error:.2g}",
+        f"{low:.5g} to {high:.5g}",
+        headline.result.code,
     )
     if exact:
         table.add_row(f"exact ({exact['system']})", f"{exact['entropy_production']:.6g}", "", "", "")
     if analysis.counted is not None:
         counted = analysis.counted
         table.add_row(
-            f"counting, {counted.bins} bins", f"{counted.rate:.4g}", f"{counted.standard_error:.2g}", "", counted.result.code
+            f"counting, {counted.bins} bins",
+            f"{counted.rate:.4g}",
+            f"{counted.standard_error:.2g}",
+            "",
+            counted.result.code,
         )
     console = Console()
     console.print(table)

@@ -21,7 +21,9 @@ def fit(
     out: Out = "runs/fit",
     columns: Annotated[str | None, typer.Option(help="Coordinates, separated by commas.")] = None,
     time: Annotated[str | None, typer.Option(help="Column or key of the time stamps.")] = None,
-    trajectory: Annotated[str | None, typer.Option(help="Column or key that tells trajectories apart.")] = None,
+    trajectory: Annotated[
+        str | None, typer.Option(help="Column or key that tells trajectories apart.")
+    ] = None,
     max_step: Annotated[float | None, typer.Option(help="A longer step counts as a gap.")] = None,
     time_unit: Annotated[str, typer.Option(help="Unit of time, for labels.")] = "",
     architecture: Annotated[

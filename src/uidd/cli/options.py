@@ -20,7 +20,9 @@ def among(known: Callable[[], Iterable[str]]) -> Callable[[str], str]:
     def check(value: str) -> str:
         words = list(known())
         if value not in words:
-            raise typer.BadParameter(f"'{value}' is not one of {', '.join(sorted(words))}. {nearest(value, words)}")
+            raise typer.BadParameter(
+                f"'{value}' is not one of {', '.join(sorted(words))}. {nearest(value, words)}"
+            )
         return value
 
     return check

@@ -18,7 +18,10 @@ def _sizes() -> list[str]:
 def reproduce(
     experiment: Annotated[str, typer.Argument(help="linear", callback=among(_experiments))],
     size: Annotated[str, typer.Option(help="quick (a minute) or paper.", callback=among(_sizes))] = "quick",
-    out: Annotated[str | None, typer.Option(help="The folder to write to; runs/EXPERIMENT-SIZE by default.", metavar="FOLDER")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(help="The folder to write to; runs/EXPERIMENT-SIZE by default.", metavar="FOLDER"),
+    ] = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> None:

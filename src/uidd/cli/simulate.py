@@ -21,7 +21,8 @@ def simulate(
     ],
     out: Annotated[str, typer.Option(help="The .npz file to write.", metavar="FILE")] = "data.npz",
     parameter: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the system, such as strength=0.5.", metavar="NAME=VALUE")
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the system, such as strength=0.5.", metavar="NAME=VALUE"),
     ] = None,
     paths: Annotated[int | None, typer.Option(help="How many paths.", min=1)] = None,
     frames: Annotated[int | None, typer.Option(help="Frames a path.", min=2)] = None,
@@ -51,7 +52,9 @@ def simulate(
         except ValueError:
             raise InputError(f"`--set {name}` must be a number; got {value!r}.") from None
     chosen = SYSTEMS[system](**settings)
-    sizes = {name: value for name, value in (("paths", paths), ("frames", frames), ("dt", dt)) if value is not None}
+    sizes = {
+        name: value for name, value in (("paths", paths), ("frames", frames), ("dt", dt)) if value is not None
+    }
     data = chosen.simulate(**sizes, seed=seed)
     save_trajectories(data, out)
     print(f"{data} written to {out}")

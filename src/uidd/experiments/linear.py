@@ -143,7 +143,11 @@ def table(cases: list[LinearCase]) -> str:
     ]
     for case in cases:
         theirs = PUBLISHED[case.strength]
-        error = f"{100 * (case.learned.rate / case.exact - 1):+.2f} %" if case.exact else f"{case.learned.rate:+.1e}"
+        error = (
+            f"{100 * (case.learned.rate / case.exact - 1):+.2f} %"
+            if case.exact
+            else f"{case.learned.rate:+.1e}"
+        )
         lines.append(
             f"| {case.strength:g} | {case.exact + 0.0:.6g} | {case.learned} | {error} | {theirs[0]:.5g} "
             f"| {case.counted} | {theirs[1]:.4g} | {case.monte_carlo} | {theirs[2]:.4g} "

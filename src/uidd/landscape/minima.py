@@ -31,7 +31,9 @@ def find_minima(potential: Callable[[State], Scalar], starts: Any) -> list[Stati
         fail("starts", "finite states of shape (n, D)", f"shape {starts.shape}")
     center, spread = starts.mean(axis=0), starts.std(axis=0)
     spread = np.where(spread > 0, spread, np.maximum(np.abs(center), 1.0))
-    found = _descend(potential, jnp.asarray(center), jnp.asarray(spread), jnp.asarray((starts - center) / spread))
+    found = _descend(
+        potential, jnp.asarray(center), jnp.asarray(spread), jnp.asarray((starts - center) / spread)
+    )
     points, energies, gradients, hessians = (np.asarray(part, np.float64) for part in found)
     minima: list[tuple[np.ndarray, StationaryPoint]] = []
     for k in np.argsort(energies):

@@ -1,8 +1,8 @@
 """The file format of models and checkpoints: one line of JSON, then arrays. No pickle.
 
-    uidd 1 <sha256 of everything that follows the first line>\\n
-    {"kind": "model", ..., "arrays": [[shape, dtype], ...]}\\n
-    <the arrays' bytes, one behind another, little endian>
+uidd 1 <sha256 of everything that follows the first line>\\n
+{"kind": "model", ..., "arrays": [[shape, dtype], ...]}\\n
+<the arrays' bytes, one behind another, little endian>
 """
 
 import hashlib
@@ -33,7 +33,9 @@ class Container:
         """Write atomically."""
         described = [[list(a.shape), str(a.dtype)] for a in self.arrays]
         head = json.dumps({"kind": self.kind, **self.header, "arrays": described}, allow_nan=False).encode()
-        body = b"".join(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes() for a in self.arrays)
+        body = b"".join(
+            np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes() for a in self.arrays
+        )
         content = head + b"\n" + body
         first = f"uidd {FORMAT_VERSION} {hashlib.sha256(content).hexdigest()}\n".encode()
         return write_atomically(path, first + content)

@@ -17,7 +17,9 @@ from .container import Container
 from .model import Model
 
 
-def save_model(model: Model, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
+def save_model(
+    model: Model, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None
+) -> None:
     """Write the model: its specification, scaling and provenance as text, its weights as arrays."""
     Container("model", {**describe(model), "provenance": provenance or {}}, weights(model)).write(str(path))
 
@@ -54,7 +56,9 @@ def weights(tree: PyTree) -> list[np.ndarray]:
 def with_weights(skeleton: PyTree, arrays: list[np.ndarray], path: str) -> PyTree:
     """`skeleton` with its array leaves (or their shapes) replaced by `arrays`."""
     leaves, structure = jax.tree.flatten(skeleton)
-    slots = [i for i, leaf in enumerate(leaves) if isinstance(leaf, jax.ShapeDtypeStruct) or eqx.is_array(leaf)]
+    slots = [
+        i for i, leaf in enumerate(leaves) if isinstance(leaf, jax.ShapeDtypeStruct) or eqx.is_array(leaf)
+    ]
     expected = [(leaves[i].shape, np.dtype(leaves[i].dtype).kind) for i in slots]
     if expected != [(a.shape, a.dtype.kind) for a in arrays]:
         raise InputError(f"The arrays in '{path}' do not fit the specification in its header.")

@@ -93,9 +93,16 @@ class Model(AbstractDynamics):
 
     def _unit_state(self, z: State) -> Array:
         if np.shape(z) != (self.dimension,):
-            fail("z", f"one state of shape ({self.dimension},)", f"shape {np.shape(z)}", "Map over a batch with jax.vmap.")
+            fail(
+                "z",
+                f"one state of shape ({self.dimension},)",
+                f"shape {np.shape(z)}",
+                "Map over a batch with jax.vmap.",
+            )
         # A NumPy array is shifted in its own double precision before it is rounded to the weights'.
-        return jnp.asarray(self.scaling.to_unit(z if isinstance(z, jax.Array) else np.asarray(z)), jnp.result_type(float))
+        return jnp.asarray(
+            self.scaling.to_unit(z if isinstance(z, jax.Array) else np.asarray(z)), jnp.result_type(float)
+        )
 
     def _velocity(self, f: State) -> State:
         return self._scale / self.scaling.time * f

@@ -9,7 +9,20 @@ from pathlib import Path
 
 import jax
 
-_PACKAGES = ("uidd", "jax", "jaxlib", "equinox", "optax", "diffrax", "blackjax", "optimistix", "numpy", "scipy", "polars", "plotly")
+_PACKAGES = (
+    "uidd",
+    "jax",
+    "jaxlib",
+    "equinox",
+    "optax",
+    "diffrax",
+    "blackjax",
+    "optimistix",
+    "numpy",
+    "scipy",
+    "polars",
+    "plotly",
+)
 
 
 def environment() -> dict[str, str]:
@@ -42,7 +55,11 @@ def _commit() -> str:
     try:
         answer = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=Path(__file__).parent, capture_output=True, text=True, timeout=5, check=True,
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return "not a checkout"

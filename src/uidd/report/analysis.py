@@ -64,7 +64,9 @@ class Analysis:
             },
             "local_entropy_production": {
                 "mean": float(self.local.mean()),
-                "quantiles": dict(zip(("5%", "25%", "50%", "75%", "95%"), map(float, quantiles), strict=True)),
+                "quantiles": dict(
+                    zip(("5%", "25%", "50%", "75%", "95%"), map(float, quantiles), strict=True)
+                ),
             },
             "system_entropy_production": self.system_entropy.to_dict(),
             "counting": None
@@ -89,7 +91,9 @@ class Analysis:
         }
 
 
-def analyze(model: Model, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS) -> Analysis:
+def analyze(
+    model: Model, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS
+) -> Analysis:
     """Sample, integrate, count, descend and simulate.
 
     Args:

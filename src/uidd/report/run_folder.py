@@ -14,7 +14,13 @@ from ..training import EpochRecord, Fit
 
 MOST_SAMPLE_FRAMES = 200_000
 RESULT_FILES = (
-    "model.uidd", "checkpoint.uidd", "history.json", "fit.json", "held-out.npz", "metrics.json", "environment.json",
+    "model.uidd",
+    "checkpoint.uidd",
+    "history.json",
+    "fit.json",
+    "held-out.npz",
+    "metrics.json",
+    "environment.json",
     "report.html",
 )
 
@@ -109,7 +115,9 @@ class RunFolder:
     def model(self) -> Model:
         """The trained model."""
         if not self.model_file.exists() and self.checkpoint_file.exists():
-            raise InputError(f"The run in '{self.path}' was interrupted. Go on with `uidd fit --resume --out {self.path}`.")
+            raise InputError(
+                f"The run in '{self.path}' was interrupted. Go on with `uidd fit --resume --out {self.path}`."
+            )
         return load_model(self.model_file)
 
     def held_out(self) -> Trajectories:

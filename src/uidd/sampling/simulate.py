@@ -80,7 +80,11 @@ def simulate(
     largest = _natural_step(dynamics, starts) if step is None else positive("step", step)
     fine = _refined(grid, largest)
     paths = _solve(
-        dynamics, solver, jnp.asarray(starts), jnp.asarray(grid - grid[0]), jnp.asarray(fine - grid[0]),
+        dynamics,
+        solver,
+        jnp.asarray(starts),
+        jnp.asarray(grid - grid[0]),
+        jnp.asarray(fine - grid[0]),
         jax.random.key(seed),
     )
     states = np.asarray(paths, np.float64)
@@ -88,7 +92,9 @@ def simulate(
     bad = int((~np.isfinite(states).all(axis=(1, 2))).sum())
     result = Result()
     if bad:
-        result = Result("diverged", f"{bad} of {len(states)} paths left the finite numbers; use a smaller step.")
+        result = Result(
+            "diverged", f"{bad} of {len(states)} paths left the finite numbers; use a smaller step."
+        )
     used = float(np.diff(fine).max())
     return Simulation(states[0] if np.ndim(x0) == 1 else states, grid, used, result)
 
@@ -114,7 +120,9 @@ def _refined(grid: np.ndarray, largest: float) -> np.ndarray:
 def _solve(dynamics, solver, starts, grid, fine, key):
     """All paths by one mapped solve over a fixed grid of steps."""
     stratonovich = isinstance(solver, diffrax.AbstractStratonovichSolver)
-    levy_area = diffrax.SpaceTimeLevyArea if isinstance(solver, diffrax.AbstractSRK) else diffrax.BrownianIncrement
+    levy_area = (
+        diffrax.SpaceTimeLevyArea if isinstance(solver, diffrax.AbstractSRK) else diffrax.BrownianIncrement
+    )
 
     def drift(t, z, args):
         f = dynamics.drift(z)
@@ -126,10 +134,17 @@ def _solve(dynamics, solver, starts, grid, fine, key):
             diffrax.ODETerm(drift), diffrax.ControlTerm(lambda t, y, args: dynamics.diffusion(y), noise)
         )
         solution = diffrax.diffeqsolve(
-            terms, solver, t0=grid[0], t1=grid[-1], dt0=None, y0=z,
+            terms,
+            solver,
+            t0=grid[0],
+            t1=grid[-1],
+            dt0=None,
+            y0=z,
             saveat=diffrax.SaveAt(ts=grid),
             stepsize_controller=diffrax.StepTo(ts=fine),
-            adjoint=diffrax.ForwardMode(), max_steps=len(fine), throw=False,
+            adjoint=diffrax.ForwardMode(),
+            max_steps=len(fine),
+            throw=False,
         )
         return solution.ys
 
@@ -139,7 +154,7 @@ def _solve(dynamics, solver, starts, grid, fine, key):
 def _ito_correction(dynamics, z):
     """(1/2) sum_jk sigma_jk d_j sigma_ik: Ito drift minus Stratonovich drift."""
     sigma = dynamics.diffusion(z)
-    columns = jax.vmap(
-        lambda k: jax.jvp(lambda y: dynamics.diffusion(y)[:, k], (z,), (sigma[:, k],))[1]
-    )(jnp.arange(len(z)))
+    columns = jax.vmap(lambda k: jax.jvp(lambda y: dynamics.diffusion(y)[:, k], (z,), (sigma[:, k],))[1])(
+        jnp.arange(len(z))
+    )
     return columns.sum(axis=0) / 2

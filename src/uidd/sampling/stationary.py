@@ -82,8 +82,12 @@ def sample_stationary(
     center, spread = pool.mean(axis=0), np.maximum(pool.std(axis=0), 1e-30)
     draws = -(-count // chains)
     unit, energy, acceptance = _run(
-        dynamics, jnp.asarray(center), jnp.asarray(spread),
-        jnp.asarray((pool[np.asarray(chosen)] - center) / spread), max(draws, 4), run_key,
+        dynamics,
+        jnp.asarray(center),
+        jnp.asarray(spread),
+        jnp.asarray((pool[np.asarray(chosen)] - center) / spread),
+        max(draws, 4),
+        run_key,
     )
     states = center + spread * np.asarray(unit, np.float64)
     return _judged(states[:, :draws], np.asarray(energy)[:, :draws], float(acceptance))
@@ -132,7 +136,9 @@ def _run(dynamics, center, spread, starts, draws: int, key):
         keys = jax.random.split(round_key, WARM_UP_STEPS)
         (_, adaptation), path = jax.lax.scan(one, (enter(factor, y), begin(step_size)), keys)
         path = path @ factor.T
-        covariance = jnp.cov(path[WARM_UP_STEPS // 2 :].reshape(-1, dimension).T).reshape(dimension, dimension)
+        covariance = jnp.cov(path[WARM_UP_STEPS // 2 :].reshape(-1, dimension).T).reshape(
+            dimension, dimension
+        )
         covariance += 1e-6 * jnp.trace(covariance) / dimension * jnp.eye(dimension)
         return (path[-1], jnp.linalg.cholesky(covariance), final(adaptation)), factor
 

@@ -22,7 +22,9 @@ class System(Protocol):
         """The exact rate."""
         ...
 
-    def simulate(self, paths: int = ..., frames: int = ..., dt: float = ..., *, seed: int = ...) -> Trajectories:
+    def simulate(
+        self, paths: int = ..., frames: int = ..., dt: float = ..., *, seed: int = ...
+    ) -> Trajectories:
         """Recorded paths."""
         ...
 

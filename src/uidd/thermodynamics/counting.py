@@ -18,8 +18,8 @@ class CountedEntropyProduction(Estimate):
         bins: A coordinate's.
         transitions: How many were counted.
         unpaired_share: Of them, those never seen in reverse.
-        null: What the same estimator gives for the same transitions, each turned round with probability
-            one half: reversible data of the same size. A rate near it says nothing.
+        null: What the same estimator gives when every trajectory is turned round with probability one
+            half: reversible data of the same size and correlation. A rate near it says nothing.
         null_spread: The standard deviation of that.
     """
 
@@ -31,8 +31,8 @@ class CountedEntropyProduction(Estimate):
 
 
 @dataclass(frozen=True)
-class _Counts:
-    """Transitions between visited cells: kind k goes from cell to cell, and kind reverse[k] back (-1: never seen)."""
+class _Moves:
+    """Transitions between visited cells: kind k goes from a cell to a cell, and kind reverse[k] back."""
 
     kind: np.ndarray
     reverse: np.ndarray
@@ -40,7 +40,7 @@ class _Counts:
     step: float
 
     @classmethod
-    def of(cls, data: Trajectories, bins: int) -> "_Counts":
+    def of(cls, data: Trajectories, bins: int) -> "_Moves":
         states = np.concatenate(data.states)
         low, high = states.min(axis=0), states.max(axis=0)
         cells = np.minimum(((states - low) / (high - low) * bins).astype(np.int64), bins - 1)
@@ -50,17 +50,29 @@ class _Counts:
         lengths = np.array([len(s) for s in data.states])
         inside = np.ones(len(visited) - 1, bool)
         inside[np.cumsum(lengths)[:-1] - 1] = False  # no transition from one trajectory to the next
-        source, target = visited[:-1][inside], visited[1:][inside]
-        size = int(visited.max()) + 1
-        keys, kind = np.unique(source * size + target, return_inverse=True)
-        sought = keys % size * size + keys // size
-        place = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+        source, target, size = visited[:-1][inside], visited[1:][inside], int(visited.max()) + 1
+        seen, kind = np.unique(source * size + target, return_inverse=True)
+        turned = seen % size * size + seen // size
+        kinds = np.concatenate([seen, np.setdiff1d(turned, seen)])  # every kind has its reverse
+        order = np.argsort(kinds)
+        reverse = order[np.searchsorted(kinds, kinds % size * size + kinds // size, sorter=order)]
         return cls(
             kind=kind.reshape(-1),
-            reverse=np.where(keys[place] == sought, place, -1),
+            reverse=reverse,
             owner=np.repeat(np.arange(len(lengths)), lengths - 1),
             step=float(np.mean(np.concatenate([np.diff(t) for t in data.times]))),
         )
+
+    def rate(self, *, weight: np.ndarray, turned: np.ndarray) -> tuple[float, float]:
+        """The estimate and the share of unpaired transitions, with trajectories weighted and turned round."""
+        kind = np.where(turned[self.owner], self.reverse[self.kind], self.kind)
+        counts = np.bincount(kind, weight[self.owner], len(self.reverse))
+        seen = counts > 0
+        forward, backward = counts[seen], counts[self.reverse][seen]
+        paired = backward > 0
+        ratio = np.log(forward / np.where(paired, backward, forward.min() / 10))
+        total = forward.sum()
+        return float(forward @ ratio / total / self.step), float(forward[~paired].sum() / total)
 
 
 def count_entropy_production(
@@ -75,52 +87,25 @@ def count_entropy_production(
     """
     bins = whole_number("bins", bins, least=2)
     data = data if len(data) >= 20 else data.in_blocks(20)
-    counts = _Counts.of(data, bins)
-    forward = np.bincount(counts.kind, minlength=len(counts.reverse))
-    backward = np.where(counts.reverse >= 0, forward[counts.reverse], 0)
-    rate, unpaired = _rate(forward, backward, counts.step)
-
+    moves, paths = _Moves.of(data, bins), len(data)
+    once, ahead = np.ones(paths), np.zeros(paths, bool)
+    rate, unpaired = moves.rate(weight=once, turned=ahead)
     generator = np.random.default_rng(seed)
     spread, null = [], []
     for _ in range(resamples):
-        weight = np.bincount(generator.integers(len(data), size=len(data)), minlength=len(data))
-        drawn = np.bincount(counts.kind, weight[counts.owner], len(forward))
-        spread.append(_rate(drawn, np.where(counts.reverse >= 0, drawn[counts.reverse], 0), counts.step)[0])
-        null.append(_rate(*_turned_round(forward, backward, counts.reverse, generator), counts.step)[0])
+        drawn = np.bincount(generator.integers(paths, size=paths), minlength=paths)
+        spread.append(moves.rate(weight=drawn, turned=ahead)[0])
+        null.append(moves.rate(weight=once, turned=generator.random(paths) < 0.5)[0])
     counted = CountedEntropyProduction(
         rate=rate,
         standard_error=_deviation(spread),
         bins=bins,
-        transitions=len(counts.kind),
+        transitions=len(moves.kind),
         unpaired_share=unpaired,
         null=float(np.mean(null)) if null else float("nan"),
         null_spread=_deviation(null),
     )
     return CountedEntropyProduction(**{**vars(counted), "result": _judged(counted)})
-
-
-def _rate(forward: np.ndarray, backward: np.ndarray, step: float) -> tuple[float, float]:
-    """The estimate, and the share of transitions without an observed reverse."""
-    seen = forward > 0
-    forward, backward = forward[seen], backward[seen]
-    paired = backward > 0
-    floor = forward.min() / 10
-    ratio = np.log(forward / np.where(paired, backward, floor))
-    total = forward.sum()
-    return float(forward @ ratio / total / step), float(forward[~paired].sum() / total)
-
-
-def _turned_round(
-    forward: np.ndarray, backward: np.ndarray, reverse: np.ndarray, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Counts in both directions after every transition was turned round with probability one half."""
-    kinds = np.arange(len(forward))
-    once = (reverse < 0) | (kinds <= reverse)  # one of the two kinds of every pair
-    total = np.where(reverse == kinds, forward, forward + backward)[once]
-    ahead = generator.binomial(total, 0.5)
-    stays = (reverse == kinds)[once]
-    moved, still = np.stack([ahead, total - ahead])[:, ~stays], total[stays]
-    return np.concatenate([*moved, still]), np.concatenate([*moved[::-1], still])
 
 
 def _judged(counted: CountedEntropyProduction) -> Result:
@@ -132,7 +117,8 @@ def _judged(counted: CountedEntropyProduction) -> Result:
         )
     if counted.rate < counted.null + 3 * np.hypot(counted.null_spread, counted.standard_error):
         return Result(
-            "like_null", f"Reversible data of the same size give {counted.null:.3g}: the two cannot be told apart."
+            "like_null",
+            f"Reversible data of the same size give {counted.null:.3g}: the two cannot be told apart.",
         )
     return Result()
 

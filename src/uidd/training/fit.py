@@ -110,8 +110,15 @@ def fit(
         settings = (seed, architecture, repr(likelihood), plan)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
     best, history, result = _train(
-        trainer, TrainingState(weights, optimiser.init(weights)), DevicePairs.of(pairs), loss_on(validation),
-        plan=plan, key=epoch_key, file=file, resume=resume, progress=progress,
+        trainer,
+        TrainingState(weights, optimiser.init(weights)),
+        DevicePairs.of(pairs),
+        loss_on(validation),
+        plan=plan,
+        key=epoch_key,
+        file=file,
+        resume=resume,
+        progress=progress,
     )
     model = Model(
         unit=eqx.combine(best, static),
@@ -152,7 +159,9 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
                 loss = float(losses.mean())
                 if not (math.isfinite(loss) and math.isfinite(held_out)):
                     words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept. "
-                    stopped = Result("not_finite", words + "Use a smaller learning rate or look for outliers.")
+                    stopped = Result(
+                        "not_finite", words + "Use a smaller learning rate or look for outliers."
+                    )
                     break
                 longer = [*history, EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out)]
                 better = new.weights if best_epoch(longer).epoch == epoch else best

@@ -51,7 +51,9 @@ def fit_linear(pairs: Transitions) -> LinearModel:
         result = Result()
     else:
         C, W, mean = np.cov(pairs.start.T).reshape(dimension, dimension), 0 * M, pairs.start.mean(axis=0)
-        result = Result("reversible_start", "The linear fit is not stable; training starts in detailed balance.")
+        result = Result(
+            "reversible_start", "The linear fit is not stable; training starts in detailed balance."
+        )
     C = (C + C.T) / 2 + 1e-9 * np.eye(dimension)
     return LinearModel(mean, np.linalg.inv(C), sigma, (W - W.T) / 2, result)
 

@@ -39,7 +39,10 @@ class Plan:
         """Learning rate against step."""
         warm_up = min(self.steps_per_epoch, self.steps // 10)
         return optax.warmup_cosine_decay_schedule(
-            0.1 * self.learning_rate, self.learning_rate, warm_up, self.epochs * self.steps_per_epoch,
+            0.1 * self.learning_rate,
+            self.learning_rate,
+            warm_up,
+            self.epochs * self.steps_per_epoch,
             0.01 * self.learning_rate,
         )
 
