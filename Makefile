@@ -21,7 +21,7 @@ lint: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 types: $(VENV)/.dev
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 wheel: $(VENV)/.dev

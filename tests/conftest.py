@@ -1,4 +1,4 @@
-"""What many tests share: double precision, a fresh seed, random weights, quick compilation."""
+"""What many tests share: double precision, quick compilation, a fresh seed, random weights."""
 
 import secrets
 
@@ -21,6 +21,15 @@ def compiled_once(tmp_path_factory):
     jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hardly_optimised(request):
+    """In rooms whose tests run a program once, compiling it well takes longer than running it badly."""
+    rooms = ("components", "dynamics", "likelihood", "models", "sampling", "thermodynamics")
+    jax.config.update("jax_disable_most_optimizations", request.path.parent.name in rooms)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +62,8 @@ def strict_ranks():
 
 @pytest.fixture(scope="session")
 def quickly():
-    """`jax.jit` that hardly optimises: most tests run a function once, on a few states."""
-    options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-    # A method of a module with arrays cannot be hashed, which `jax.jit` wants; a new function can.
-    return lambda function: jax.jit(lambda *a, **k: function(*a, **k), compiler_options=options)
+    """`jax.jit`, for methods too: those of a module with arrays cannot be hashed, a new function can."""
+    return lambda function: jax.jit(lambda *a, **k: function(*a, **k))
 
 
 @pytest.fixture(scope="session")

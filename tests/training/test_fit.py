@@ -62,47 +62,47 @@ def test_training_validation_and_test_paths_are_disjoint(data, fitted):
     np.testing.assert_allclose(fitted.total_time, 240 * 0.5)
 
 
-class Counting(AbstractLikelihood):
-    """Counts how often it is traced."""
+class Breaking(AbstractLikelihood):
+    """Counts its traces, and becomes NaN once the last matrix of W, which starts at zero, has grown."""
 
     traces: ClassVar[list[int]] = []
 
     def log_density(self, dynamics, start, increment, dt):
         self.traces.append(1)
-        return EulerMaruyama().log_density(dynamics, start, increment, dt)
-
-
-def test_an_epoch_is_traced_once_and_the_best_weights_are_kept(data, settings, monkeypatch):
-    """No trace after the first epoch. At a wild learning rate training gets worse; the best is returned."""
-    counts = []
-    monkeypatch.setattr(TrainingProgress, "show", lambda self, record: counts.append(len(Counting.traces)))
-    plan = Plan(steps=20, steps_per_epoch=5, batch=64, learning_rate=0.5)
-    wild = fit(data, **{**settings, "plan": plan, "likelihood": Counting()})
-    assert len(counts) == 4 and counts[0] == counts[-1] > 0
-    best = best_epoch(wild.history)
-    assert len(wild.history) == 5 and best.held_out < max(record.held_out for record in wild.history)
-    scaling, validation = wild.model.scaling, data.split(seed=3)[1]
-    pairs = DevicePairs.of(scaling.transitions_to_unit(validation.transitions()))
-    loss = jax.jit(lambda unit, pairs: mean_loss(unit, EulerMaruyama(), pairs))(wild.model.unit, pairs)
-    np.testing.assert_allclose(loss, best.held_out, rtol=1e-4)
-
-
-class Breaking(AbstractLikelihood):
-    """Becomes NaN once the last matrix of W, which starts at zero, has grown: after some epochs."""
-
-    def log_density(self, dynamics, start, increment, dt):
         grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.015
         return jnp.where(grown, jnp.nan, EulerMaruyama().log_density(dynamics, start, increment, dt))
 
 
-def test_a_loss_that_becomes_nan_stops_training_and_keeps_finite_weights(data, settings, tmp_path):
+@pytest.fixture(scope="module")
+def broken(data, settings):
+    """A fit that breaks on the way, and the number of traces after each of its epochs."""
+    counts = []
     plan = Plan(steps=200, steps_per_epoch=1, batch=64, learning_rate=0.01)
-    file = tmp_path / "c.uidd"
-    broken = fit(data, **{**settings, "plan": plan}, likelihood=Breaking(), checkpoint=file)
-    assert broken.result.code == "not_finite" and "smaller learning rate" in broken.result.message
-    assert 1 < len(broken.history) < plan.epochs  # it broke on the way
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(broken.model))
-    assert all(np.isfinite([record.loss, record.held_out]).all() for record in broken.history)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrainingProgress, "show", lambda self, record: counts.append(len(Breaking.traces)))
+        return fit(data, **{**settings, "plan": plan}, likelihood=Breaking()), counts
+
+
+def test_an_epoch_is_traced_once(broken):
+    _, counts = broken
+    assert len(counts) > 1 and counts[0] == counts[-1] > 0
+
+
+def test_a_loss_that_becomes_nan_stops_training_and_keeps_finite_weights(broken):
+    fit, _ = broken
+    assert fit.result.code == "not_finite" and "smaller learning rate" in fit.result.message
+    assert 2 < len(fit.history) < 200  # it broke on the way
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(fit.model))
+    assert all(np.isfinite([record.loss, record.held_out]).all() for record in fit.history)
+
+
+def test_the_weights_with_the_best_held_out_loss_are_kept(broken, data):
+    fit, _ = broken
+    best = best_epoch(fit.history)
+    assert best.held_out < max(record.held_out for record in fit.history)
+    pairs = fit.model.scaling.transitions_to_unit(data.split(seed=3)[1].transitions())
+    loss = jax.jit(lambda unit, pairs: mean_loss(unit, EulerMaruyama(), pairs))
+    np.testing.assert_allclose(loss(fit.model.unit, DevicePairs.of(pairs)), best.held_out, rtol=1e-4)
 
 
 def test_a_single_long_path_in_one_dimension_gives_a_model_in_detailed_balance(settings):

@@ -82,6 +82,6 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     console.print(minima)
     samples = analysis.samples
     print(
-        f"Stationary draws: {len(samples)}, R-hat {samples.r_hat:.4f}, effective {samples.effective_sample_size:.0f}, "
-        f"acceptance {samples.acceptance:.2f}"
+        f"Stationary draws: {len(samples)}, R-hat {samples.r_hat:.4f}, "
+        f"effective {samples.effective_sample_size:.0f}, acceptance {samples.acceptance:.2f}"
     )

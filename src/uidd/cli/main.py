@@ -1,6 +1,7 @@
 """The command `uidd`. One verb a file; nothing heavy is imported before a verb runs."""
 
 import sys
+from typing import Any
 
 import typer
 
@@ -13,7 +14,7 @@ from .reproduce import reproduce
 from .simulate import simulate
 
 # What typer raises for wrong usage, whichever package it takes that class from.
-USAGE_ERRORS = typer.BadParameter.__mro__[2]
+USAGE_ERRORS: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="uidd",

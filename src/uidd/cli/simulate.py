@@ -55,7 +55,7 @@ def simulate(
     sizes = {
         name: value for name, value in (("paths", paths), ("frames", frames), ("dt", dt)) if value is not None
     }
-    data = chosen.simulate(**sizes, seed=seed)
+    data = chosen.simulate(**sizes, seed=seed)  # pyright: ignore[reportArgumentType]
     save_trajectories(data, out)
     print(f"{data} written to {out}")
     print(f"Exact entropy production rate: {chosen.entropy_production_rate:.6g}")

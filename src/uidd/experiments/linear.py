@@ -138,7 +138,8 @@ def _profile(model: AbstractDynamics, system: Linear) -> dict[str, list[float]]:
 def table(cases: list[LinearCase]) -> str:
     """Ours beside theirs, as Markdown."""
     lines = [
-        "| lambda | exact | learned | error | theirs | counting | theirs | Monte Carlo | theirs | V, rel. L2 | f_irr, rel. L2 |",
+        "| lambda | exact | learned | error | theirs | counting | theirs | Monte Carlo | theirs "
+        "| V, rel. L2 | f_irr, rel. L2 |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for case in cases:

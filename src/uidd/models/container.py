@@ -1,7 +1,7 @@
-"""The file format of models and checkpoints: one line of JSON, then arrays. No pickle.
+"""The file format of models and checkpoints: two lines of text, then arrays. No pickle.
 
-uidd 1 <sha256 of everything that follows the first line>\\n
-{"kind": "model", ..., "arrays": [[shape, dtype], ...]}\\n
+uidd 1 <sha256 of everything that follows the first line>
+{"kind": "model", ..., "arrays": [[shape, dtype], ...]}
 <the arrays' bytes, one behind another, little endian>
 """
 
@@ -58,7 +58,7 @@ class Container:
             raise InputError(f"'{path}' is not a uidd file.")
         if version > FORMAT_VERSION:
             raise InputError(
-                f"'{path}' has format {version}, newer than {FORMAT_VERSION}, the newest this version of uidd reads. Upgrade uidd."
+                f"'{path}' has format {version}; this uidd reads up to {FORMAT_VERSION}. Upgrade it."
             )
         if hashlib.sha256(content).hexdigest().encode() != words[2]:
             raise InputError(f"'{path}' is damaged: it was cut short or changed after it was written.")

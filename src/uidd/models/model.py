@@ -50,11 +50,8 @@ class Model(AbstractDynamics):
 
     def circulation(self, z: State) -> Matrix:
         """W(z), antisymmetric."""
-        return (
-            np.outer(self._scale, self._scale)
-            / self.scaling.time
-            * self.unit.circulation(self._unit_state(z))
-        )
+        A = self._scale
+        return self.unit.circulation(self._unit_state(z)) * A[:, None] * A / self.scaling.time
 
     def dissipation_divergence(self, z: State) -> State:
         """div M(z)."""
@@ -105,4 +102,4 @@ class Model(AbstractDynamics):
         )
 
     def _velocity(self, f: State) -> State:
-        return self._scale / self.scaling.time * f
+        return f * self._scale / self.scaling.time

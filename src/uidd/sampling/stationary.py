@@ -1,6 +1,6 @@
 """Draws from e^-V itself, by Metropolis-adjusted Langevin chains."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import blackjax
@@ -77,6 +77,12 @@ def sample_stationary(
     whole_number("count", count)
     whole_number("chains", chains, least=4)
     pool = _starting_pool(dynamics, starts)
+    if isinstance(dynamics, Model):
+        # In unit-size coordinates all models of one architecture share one compiled program.
+        unit = sample_stationary(
+            dynamics.unit, count, seed=seed, starts=dynamics.scaling.to_unit(pool), chains=chains
+        )
+        return replace(unit, chains=dynamics.scaling.to_user(unit.chains))
     start_key, run_key = jax.random.split(jax.random.key(seed))
     chosen = jax.random.choice(start_key, len(pool), (chains,), replace=len(pool) < chains)
     center, spread = pool.mean(axis=0), np.maximum(pool.std(axis=0), 1e-30)
@@ -172,6 +178,7 @@ def _judged(chains: np.ndarray, energy: np.ndarray, acceptance: float) -> Statio
     if not r_hat < R_HAT_LIMIT:
         result = Result(
             "not_mixed",
-            f"The chains disagree (R-hat {r_hat:.3f}, limit {R_HAT_LIMIT}): they stay in separate wells or have not settled.",
+            f"The chains disagree (R-hat {r_hat:.3f}, limit {R_HAT_LIMIT}): they stay in separate wells or "
+            "have not settled.",
         )
     return StationarySamples(chains, r_hat, size, acceptance, result)

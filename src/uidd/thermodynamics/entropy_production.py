@@ -24,8 +24,8 @@ def local_entropy_production(dynamics: AbstractDynamics, z: State) -> Scalar:
 def system_entropy_production(dynamics: AbstractDynamics, z: State) -> Scalar:
     """s_sys(z) = f_irr . grad V, the rate of change of -log(stationary density) along the current.
 
-    The paper's two displayed chains disagree in sign. With s = -log rho = V + const carried along the current,
-    s_sys = f_irr . grad V = (div W) . grad V = div f_irr; its stationary mean is zero.
+    The paper's two displayed chains disagree in sign. With s = -log rho = V + const carried along the
+    current, s_sys = f_irr . grad V = (div W) . grad V = div f_irr; its stationary mean is zero.
     """
     return jnp.dot(dynamics.irreversible_drift(z), dynamics.potential_gradient(z))
 

@@ -47,7 +47,7 @@ class CheckpointFile:
         container = Container.read(self.path, "checkpoint")
         if container.header.get("fingerprint") != self.fingerprint:
             raise InputError(
-                f"'{self.path}' belongs to other data or settings; resume with the same ones, or start a new run."
+                f"'{self.path}' belongs to other data or settings; resume with the same, or start anew."
             )
         history = [EpochRecord(**record) for record in container.header["history"]]
         return with_weights(skeleton, container.arrays, str(self.path)), history

@@ -20,7 +20,7 @@ from ..models.architecture import Circulation
 from .checkpoint import CheckpointFile, fingerprint
 from .history import EpochRecord, best_epoch, has_stalled, judged
 from .linear_start import fit_linear, start_from_linear
-from .loop import DevicePairs, Trainer, TrainingState
+from .loop import DevicePairs, Trainer
 from .plan import Plan
 from .progress import TrainingProgress
 
@@ -98,12 +98,11 @@ def fit(
     linear = fit_linear(pairs)
     dynamics = start_from_linear(architecture.build(data.dimension, key=build_key), linear, key=start_key)
     weights, static = eqx.partition(dynamics, eqx.is_array)
-    optimiser = plan.optimiser()
-    trainer = Trainer(static, likelihood, optimiser, plan.batch, plan.steps_per_epoch)
+    trainer = Trainer(static, likelihood, plan)
 
     def loss_on(part: Trajectories) -> Callable[[eqx.Module], float]:
         held = DevicePairs.of(_thinned(scaling.transitions_to_unit(part.transitions())))
-        return lambda weights: float(trainer.held_out_loss(weights, held))
+        return lambda weights: trainer.held_out_loss(weights, held)
 
     file = None
     if checkpoint is not None:
@@ -111,7 +110,7 @@ def fit(
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
     best, history, result = _train(
         trainer,
-        TrainingState(weights, optimiser.init(weights)),
+        trainer.begin(weights),
         DevicePairs.of(pairs),
         loss_on(validation),
         plan=plan,

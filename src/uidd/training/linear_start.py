@@ -16,7 +16,7 @@ from ..dynamics import ComponentDynamics
 
 @dataclass(frozen=True)
 class LinearModel:
-    """dX = -(M + W) S (X - mean) dt + sigma dB with constant M, W and S = C^-1, C the stationary covariance."""
+    """dX = -(M + W) S (X - mean) dt + sigma dB, all constant; S^-1 is the stationary covariance."""
 
     mean: np.ndarray
     stiffness: np.ndarray
