@@ -22,6 +22,7 @@ import optax
 from uidd.components import ConstantDiffusion
 from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture
+from uidd.training import Plan
 from uidd.training.loop import DevicePairs, Trainer, mean_loss
 
 ROUNDS = 5
