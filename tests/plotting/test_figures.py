@@ -57,9 +57,9 @@ def test_maps_hold_their_values_and_mark_minima(plane):
     assert (entropy.data[0].zmin, entropy.data[0].zmax) == (0.0, 7.0)
 
 
-def test_the_kept_weights_are_those_with_the_lowest_held_out_loss():
+def test_the_kept_weights_are_marked():
     history = [EpochRecord(k, 10 * k, 1.0, loss) for k, loss in enumerate((3.0, 1.0, 2.0))]
-    figure = training_curves(history)
+    figure = training_curves(history, 1)
     assert (figure.data[-1].x, figure.data[-1].y) == ((10,), (1.0,))
 
 

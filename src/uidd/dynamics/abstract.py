@@ -1,6 +1,7 @@
 """The stochastic differential equation and its split, in terms of V, sigma and W."""
 
 import abc
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -65,4 +66,3 @@ class AbstractDynamics(eqx.Module):
         M, W, dV = self.dissipation(z), self.circulation(z), self.potential_gradient(z)
         f = -(M + W) @ dV + self.dissipation_divergence(z) + self.circulation_divergence(z)
         return f, self.diffusion(z)
-

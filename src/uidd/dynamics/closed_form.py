@@ -43,5 +43,3 @@ class ClosedFormDynamics(AbstractDynamics):
         return ClosedFormDynamics(
             self.potential_function, self.diffusion_function, self.circulation_function, -self.direction
         )
-
-

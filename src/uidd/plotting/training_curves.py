@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from ..training import EpochRecord
-from ..training.history import best_epoch
 from .style import DATA, MODEL, new_figure
 
 
-def training_curves(history: Sequence[EpochRecord], *, height: int = 340) -> go.Figure:
-    """Training and held-out loss against optimiser steps, the kept weights marked."""
+def training_curves(history: Sequence[EpochRecord], kept: int, *, height: int = 340) -> go.Figure:
+    """Training and held-out loss against optimiser steps, those of epoch `kept` marked."""
     figure = new_figure(height=height, x="optimiser step", y="loss (nats per pair)")
-    best = best_epoch(list(history))
+    best = next(record for record in history if record.epoch == kept)
     steps = [record.step for record in history]
     mode = "lines+markers" if len(history) < 40 else "lines"
     # The record before the first step holds no training loss of its own.

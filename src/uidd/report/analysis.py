@@ -17,6 +17,7 @@ from ..thermodynamics import (
     Estimate,
     count_entropy_production,
     entropy_production_rate,
+    irreducible_spread,
     local_entropy_production,
     system_entropy_production,
 )
@@ -106,8 +107,7 @@ def analyze(
     samples = sample_stationary(model, draws, seed=seed)
     integrated = entropy_production_rate(model, samples)
     rate, mc_error = integrated.rate, integrated.standard_error
-    # One fitted degree of freedom costs about 2 / T even where nothing is irreversible.
-    spread = float(np.sqrt(2 * max(rate, 0.0) / total_time + (2 / total_time) ** 2))
+    spread = irreducible_spread(rate, total_time)
     headline = Estimate(rate, float(np.hypot(mc_error, spread)), integrated.result)
     if not np.isfinite(rate):
         headline = Estimate(rate, float("nan"), Result("not_finite", "The rate is not a finite number."))

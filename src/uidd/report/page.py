@@ -27,7 +27,7 @@ def render_page(run: RunFolder, analysis: Analysis) -> str:
     model, config, held_out = run.model(), run.config(), run.held_out()
     sections = [
         *landscape_sections(model, analysis, np.concatenate(held_out.states)),
-        training_section(run.history()),
+        training_section(run.history(), run.fit_summary()["kept_epoch"]),
         comparison_section(model, analysis),
         numbers_section(model, analysis),
         provenance_section(run, analysis),

@@ -104,6 +104,7 @@ class RunFolder:
                 "message": fit.result.message,
                 "start": str(fit.start),
                 "epochs": fit.history[-1].epoch,
+                "kept_epoch": fit.kept.epoch,
                 "seconds": fit.seconds,
                 "test_loss": fit.test_loss,
                 "total_time": fit.total_time,

@@ -5,7 +5,6 @@ import numpy as np
 from ..models import Model
 from ..plotting import axis_label, marginals, training_curves, trajectories
 from ..training import EpochRecord
-from ..training.history import best_epoch
 from .analysis import Analysis
 from .comparison import Comparison, compare
 from .landscape_section import labels
@@ -16,24 +15,26 @@ MOST_MINIMA = 20
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def training_section(history: list[EpochRecord]) -> Section:
+def training_section(history: list[EpochRecord], kept_epoch: int) -> Section:
     """Loss against step."""
     title = "How training went"
     if not history:
         return Section(title, "", (Panel("Loss", "Not drawn: the run holds no history.", None),), "one")
-    best = best_epoch(history)
+    kept = next(record for record in history if record.epoch == kept_epoch)
     caption = (
-        "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, and "
-        "the value "
-        f"itself has no meaning across data sets. The star marks the kept weights (step {best.step}, held "
-        "out "
-        f"{number(best.held_out, 5)}). Step 0 is the best linear model."
+        "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, "
+        "and the value itself has no meaning across data sets. The star marks the kept weights "
+        f"(step {kept.step}, held out {number(kept.held_out, 5)}). Step 0 is the best linear model, "
     )
     if len(history) == 1:
-        caption = (
-            f"Only the linear start was judged, held-out loss {number(best.held_out, 5)}; no epoch followed."
+        caption += "and no epoch followed."
+    elif kept.epoch == 0:
+        caption += (
+            "kept because the networks did not beat it by two standard errors: the data call for no more."
         )
-    return Section(title, "", (Panel("Loss", caption, training_curves(history)),), "one")
+    else:
+        caption += "which the networks beat by more than two standard errors."
+    return Section(title, "", (Panel("Loss", caption, training_curves(history, kept_epoch)),), "one")
 
 
 def comparison_section(model: Model, analysis: Analysis) -> Section:

@@ -5,6 +5,7 @@ from .counting import count_entropy_production as count_entropy_production
 from .current import current_flow as current_flow
 from .current import current_velocity as current_velocity
 from .entropy_production import entropy_production_rate as entropy_production_rate
+from .entropy_production import irreducible_spread as irreducible_spread
 from .entropy_production import local_entropy_production as local_entropy_production
 from .entropy_production import system_entropy_production as system_entropy_production
 from .records import Estimate as Estimate

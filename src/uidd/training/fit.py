@@ -3,7 +3,6 @@
 import math
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from ..likelihood import AbstractLikelihood, EulerMaruyama
 from ..models import Architecture, Model
 from ..models.architecture import Circulation
 from .checkpoint import CheckpointFile, fingerprint
-from .history import EpochRecord, best_epoch, has_stalled, judged
+from .history import EpochRecord, best_epoch, has_stalled, is_better, judged
 from .linear_start import fit_linear, start_from_linear
 from .loop import DevicePairs, Trainer
 from .plan import Plan
@@ -40,6 +39,9 @@ class Fit:
         test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
             in the units inside (unit-size coordinates), comparable between fits of the same data.
         start: How the linear start went.
+        kept: The epoch whose weights `model` has. Epoch 0, the linear start, stays unless the networks beat
+            its held-out likelihood by two standard errors: what data do not call for is noise.
+        refined: The model with the best trained weights, whether they were kept or not.
         test: The trajectories that took no part.
         total_time: The observed time in the training part.
     """
@@ -50,6 +52,8 @@ class Fit:
     seconds: float
     test_loss: float
     start: Result
+    kept: EpochRecord
+    refined: Model
     test: Trajectories
     total_time: float
 
@@ -100,27 +104,27 @@ def fit(
     weights, static = eqx.partition(dynamics, eqx.is_array)
     trainer = Trainer(static, likelihood, plan)
 
-    def loss_on(part: Trajectories) -> Callable[[eqx.Module], float]:
-        held = DevicePairs.of(_thinned(scaling.transitions_to_unit(part.transitions())))
-        return lambda weights: trainer.held_out_loss(weights, held)
+    def on_device(part: Trajectories) -> DevicePairs:
+        return DevicePairs.of(_thinned(scaling.transitions_to_unit(part.transitions())))
 
+    held_out = on_device(validation)
     file = None
     if checkpoint is not None:
         settings = (seed, architecture, repr(likelihood), plan)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
-    best, history, result = _train(
+    trained, history, result = _train(
         trainer,
         trainer.begin(weights),
         DevicePairs.of(pairs),
-        loss_on(validation),
+        held_out,
         plan=plan,
         key=epoch_key,
         file=file,
         resume=resume,
         progress=progress,
     )
-    model = Model(
-        unit=eqx.combine(best, static),
+    refined = Model(
+        unit=eqx.combine(trained, static),
         architecture=architecture,
         scaling=scaling,
         anchors=_anchors(train, seed),
@@ -128,21 +132,28 @@ def fit(
         units=data.units,
         time_unit=data.time_unit,
     )
+    gain = trainer.log_densities(trained, held_out) - trainer.log_densities(weights, held_out)
+    left = is_better(gain)
     return Fit(
-        model=model,
+        model=refined if left else eqx.tree_at(lambda m: m.unit, refined, dynamics),
         history=tuple(history),
         result=result,
         seconds=time.monotonic() - begun,
-        test_loss=loss_on(test)(best),
+        test_loss=trainer.held_out_loss(trained if left else weights, on_device(test)),
         start=linear.result,
+        kept=best_epoch(history[1:]) if left else history[0],
+        refined=refined,
         test=test,
         total_time=train.total_time,
     )
 
 
-def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, progress):
-    """Epochs until the plan ends, the held-out loss stops falling, a loss is not finite, or Ctrl-C."""
-    first = held_out_loss(state.weights)
+def _train(trainer, state, pairs, held_out_pairs, *, plan, key, file, resume, progress):
+    """Epochs until the plan ends, the held-out loss stops falling, a loss is not finite, or Ctrl-C.
+
+    Returns the best of the trained weights, the history and how it ended.
+    """
+    first = trainer.held_out_loss(state.weights, held_out_pairs)
     history = [EpochRecord(0, 0, first, first)]
     best = state.weights
     if file is not None and resume and file.path.exists():
@@ -154,7 +165,7 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
                 if has_stalled(history, plan.patience):
                     break
                 new, losses = trainer.epoch(state, pairs, jax.random.fold_in(key, epoch))
-                held_out = held_out_loss(new.weights)
+                held_out = trainer.held_out_loss(new.weights, held_out_pairs)
                 loss = float(losses.mean())
                 if not (math.isfinite(loss) and math.isfinite(held_out)):
                     words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept. "
@@ -163,7 +174,7 @@ def _train(trainer, state, pairs, held_out_loss, *, plan, key, file, resume, pro
                     )
                     break
                 longer = [*history, EpochRecord(epoch, epoch * plan.steps_per_epoch, loss, held_out)]
-                better = new.weights if best_epoch(longer).epoch == epoch else best
+                better = new.weights if best_epoch(longer[1:]).epoch == epoch else best
                 # In one assignment: Ctrl-C finds state, best weights and history of the same epoch.
                 state, best, history = new, better, longer
                 bar.show(history[-1])

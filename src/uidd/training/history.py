@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._types import Result
 
 
@@ -32,6 +34,11 @@ def has_stalled(history: Sequence[EpochRecord], patience: int) -> bool:
     """
     trained = history[1:]
     return bool(trained) and trained[-1].epoch - best_epoch(trained).epoch > patience
+
+
+def is_better(gain: np.ndarray) -> bool:
+    """Whether held-out log-densities, pair by pair, rose by two standard errors."""
+    return bool(gain.mean() > 2 * gain.std() / len(gain) ** 0.5)
 
 
 def judged(history: Sequence[EpochRecord]) -> Result:

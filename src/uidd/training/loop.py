@@ -5,15 +5,15 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .._types import Scalar
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood
 from .plan import Plan
-
 
 # Pairs of held-out data evaluated at once.
 CHUNK = 2048
@@ -34,8 +34,14 @@ class DevicePairs(NamedTuple):
 
 def mean_loss(dynamics: ComponentDynamics, likelihood: AbstractLikelihood, pairs: DevicePairs) -> Scalar:
     """-(mean log-density of the transitions), in nats a pair."""
-    log_densities = jax.vmap(lambda *pair: likelihood.log_density(dynamics, *pair))(*pairs)
-    return -jnp.mean(log_densities)
+    return -jnp.mean(log_densities(dynamics, likelihood, pairs))
+
+
+def log_densities(
+    dynamics: ComponentDynamics, likelihood: AbstractLikelihood, pairs: DevicePairs
+) -> Float[Array, " n"]:
+    """The log-density of every transition."""
+    return jax.vmap(lambda *pair: likelihood.log_density(dynamics, *pair))(*pairs)
 
 
 class TrainingState(NamedTuple):
@@ -79,27 +85,23 @@ class Trainer(eqx.Module):
         return jax.lax.scan(step, state, jax.random.split(key, self.plan.steps_per_epoch))
 
     def held_out_loss(self, weights: PyTree, pairs: DevicePairs) -> float:
-        """The mean loss over all pairs, chunk by chunk: compiled once, however many there are."""
-        count = len(pairs.dt)
-        total = 0.0
-        for first in range(0, count, CHUNK):
+        """-(mean log-density) over all pairs, in nats a pair."""
+        return -float(self.log_densities(weights, pairs).mean())
+
+    def log_densities(self, weights: PyTree, pairs: DevicePairs) -> np.ndarray:
+        """The log-density of every pair, chunk by chunk: compiled once, however many there are."""
+        found = []
+        for first in range(0, len(pairs.dt), CHUNK):
             chunk = DevicePairs(*(part[first : first + CHUNK] for part in pairs))
-            missing = CHUNK - len(chunk.dt)
-            if missing:  # filled up with pairs that count for nothing
-                chunk = DevicePairs(
-                    *(
-                        jnp.concatenate([c, p[:1].repeat(missing, 0)])
-                        for c, p in zip(chunk, pairs, strict=True)
-                    )
-                )
-            total += float(self._summed_loss(weights, chunk, jnp.asarray(CHUNK - missing)))
-        return total / count
+            count = len(chunk.dt)
+            fill = DevicePairs(*(part[:1].repeat(CHUNK - count, axis=0) for part in pairs))
+            full = DevicePairs(*map(jnp.concatenate, zip(chunk, fill, strict=True)))
+            found.append(np.asarray(self._log_densities(weights, full), np.float64)[:count])
+        return np.concatenate(found)
 
     @eqx.filter_jit
-    def _summed_loss(self, weights: PyTree, pairs: DevicePairs, counted: Int[Array, ""]) -> Scalar:
-        dynamics = eqx.combine(weights, self.static)
-        log_densities = jax.vmap(lambda *pair: self.likelihood.log_density(dynamics, *pair))(*pairs)
-        return -jnp.sum(jnp.where(jnp.arange(CHUNK) < counted, log_densities, 0.0))
+    def _log_densities(self, weights: PyTree, pairs: DevicePairs) -> Float[Array, " n"]:
+        return log_densities(eqx.combine(weights, self.static), self.likelihood, pairs)
 
     def _draw(self, pairs: DevicePairs, key: PRNGKeyArray) -> DevicePairs:
         count = len(pairs.dt)
