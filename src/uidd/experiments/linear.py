@@ -47,7 +47,7 @@ class Size:
 
 
 SIZES = {
-    "quick": Size(paths=5_000, steps=300, counting_paths=4_000, bins=20, draws=40_000),
+    "quick": Size(paths=5_000, steps=300, counting_paths=4_000, bins=20, draws=200_000),
     "paper": Size(paths=10_000, steps=3_000, counting_paths=50_000, bins=60, draws=1_000_000),
 }
 
@@ -152,9 +152,19 @@ def _profile(model: AbstractDynamics, system: Linear) -> dict[str, list[float]]:
 def table(cases: list[LinearCase]) -> str:
     """Ours beside theirs, as Markdown."""
     head = (
-        "lambda", "exact", "learned", "error", "theirs", "networks alone", "counting", "theirs",
-        "Monte Carlo", "theirs", "V, rel. L2", "f_irr, rel. L2",
-    )  # fmt: skip
+        "lambda",
+        "exact",
+        "learned",
+        "error",
+        "theirs",
+        "networks alone",
+        "counting",
+        "theirs",
+        "Monte Carlo",
+        "theirs",
+        "V, rel. L2",
+        "f_irr, rel. L2",
+    )
     rows = [head, ("---",) * len(head)]
     for case in cases:
         theirs, ours = PUBLISHED[case.strength], case.learned.rate
@@ -173,7 +183,7 @@ def table(cases: list[LinearCase]) -> str:
                 f"{theirs[2]:.4g}",
                 f"{case.potential_error:.1e}",
                 f"{case.irreversible_error:.1e}",
-            )  # fmt: skip
+            )
         )
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 

@@ -30,10 +30,10 @@ def training_section(history: list[EpochRecord], kept_epoch: int) -> Section:
         caption += "and no epoch followed."
     elif kept.epoch == 0:
         caption += (
-            "kept because the networks did not beat it by two standard errors: the data call for no more."
+            "kept because the networks did not beat it by three standard errors: the data call for no more."
         )
     else:
-        caption += "which the networks beat by more than two standard errors."
+        caption += "which the networks beat by more than three standard errors."
     return Section(title, "", (Panel("Loss", caption, training_curves(history, kept_epoch)),), "one")
 
 

@@ -40,7 +40,7 @@ class Fit:
             in the units inside (unit-size coordinates), comparable between fits of the same data.
         start: How the linear start went.
         kept: The epoch whose weights `model` has. Epoch 0, the linear start, stays unless the networks beat
-            its held-out likelihood by two standard errors: what data do not call for is noise.
+            its held-out likelihood by three standard errors: what data do not call for is noise.
         refined: The model with the best trained weights, whether they were kept or not.
         test: The trajectories that took no part.
         total_time: The observed time in the training part.

@@ -37,8 +37,8 @@ def has_stalled(history: Sequence[EpochRecord], patience: int) -> bool:
 
 
 def is_better(gain: np.ndarray) -> bool:
-    """Whether held-out log-densities, pair by pair, rose by two standard errors."""
-    return bool(gain.mean() > 2 * gain.std() / len(gain) ** 0.5)
+    """Whether held-out log-densities, pair by pair, rose by three standard errors."""
+    return bool(gain.mean() > 3 * gain.std() / len(gain) ** 0.5)
 
 
 def judged(history: Sequence[EpochRecord]) -> Result:
