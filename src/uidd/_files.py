@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -33,8 +34,16 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> Path:
-    """Write `value` as readable JSON, atomically. NaN is refused: it would not be JSON."""
-    return write_atomically(path, json.dumps(value, indent=2, allow_nan=False).encode() + b"\n")
+    """Write `value` as readable JSON, atomically. NaN and infinities, which JSON lacks, become null."""
+    return write_atomically(path, json.dumps(_plain(value), indent=2, allow_nan=False).encode() + b"\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

@@ -77,13 +77,13 @@ class Analysis:
                 "bins": self.counted.bins,
                 "transitions": self.counted.transitions,
                 "unpaired_share": self.counted.unpaired_share,
-                "null": _number(self.counted.null),
+                "null": self.counted.null,
             },
             "minima": [point.to_dict() for point in self.minima],
             "sampling": {
                 "draws": len(self.samples),
-                "r_hat": _number(self.samples.r_hat),
-                "effective_sample_size": _number(self.samples.effective_sample_size),
+                "r_hat": self.samples.r_hat,
+                "effective_sample_size": self.samples.effective_sample_size,
                 "acceptance": self.samples.acceptance,
                 "result": self.samples.result.code,
                 "message": self.samples.result.message,
@@ -161,7 +161,3 @@ def _simulated(model: Model, recorded: Trajectories, seed: int) -> Simulation:
     """The model's own paths from the recorded starts. Their common times are those of the first path."""
     starts = np.stack([s[0] for s in recorded.states])
     return simulate(model, starts, recorded.times[0], seed=seed)
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -1,6 +1,6 @@
 """New trajectories of given dynamics."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import diffrax
@@ -76,15 +76,25 @@ def simulate(
         fail("x0", wanted_starts, f"shape {np.shape(x0)}")
     if isinstance(dynamics, Model) and starts.shape[1] != dynamics.dimension:
         fail("x0", f"states of {dynamics.dimension} coordinates, as the model's", f"shape {np.shape(x0)}")
+    if isinstance(dynamics, Model):
+        # In unit-size coordinates no digit is lost to offsets, and models share compiled programs.
+        scaling = dynamics.scaling
+        start = scaling.to_unit(np.asarray(x0, np.float64))
+        inner = None if step is None else positive("step", step) / scaling.time
+        unit = simulate(dynamics.unit, start, grid / scaling.time, seed=seed, solver=solver, step=inner)
+        return replace(unit, states=scaling.to_user(unit.states), times=grid, step=unit.step * scaling.time)
     solver = diffrax.Euler() if solver is None else solver
     largest = _natural_step(dynamics, starts) if step is None else positive("step", step)
     fine = _refined(grid, largest)
+    # Time is counted in steps: whole numbers, which single precision holds exactly.
+    unit_of_time = float(np.diff(fine).min())
     paths = _solve(
         dynamics,
         solver,
         jnp.asarray(starts),
-        jnp.asarray(grid - grid[0]),
-        jnp.asarray(fine - grid[0]),
+        jnp.asarray((grid - grid[0]) / unit_of_time),
+        jnp.asarray((fine - grid[0]) / unit_of_time),
+        jnp.asarray(unit_of_time),
         jax.random.key(seed),
     )
     states = np.asarray(paths, np.float64)
@@ -117,7 +127,7 @@ def _refined(grid: np.ndarray, largest: float) -> np.ndarray:
 
 
 @eqx.filter_jit
-def _solve(dynamics, solver, starts, grid, fine, key):
+def _solve(dynamics, solver, starts, grid, fine, unit_of_time, key):
     """All paths by one mapped solve over a fixed grid of steps."""
     stratonovich = isinstance(solver, diffrax.AbstractStratonovichSolver)
     levy_area = (
@@ -126,13 +136,14 @@ def _solve(dynamics, solver, starts, grid, fine, key):
 
     def drift(t, z, args):
         f = dynamics.drift(z)
-        return f - _ito_correction(dynamics, z) if stratonovich else f
+        return unit_of_time * (f - _ito_correction(dynamics, z) if stratonovich else f)
+
+    def diffusion(t, z, args):
+        return jnp.sqrt(unit_of_time) * dynamics.diffusion(z)
 
     def one(z, path_key):
         noise = diffrax.UnsafeBrownianPath(shape=z.shape, key=path_key, levy_area=levy_area)
-        terms = diffrax.MultiTerm(
-            diffrax.ODETerm(drift), diffrax.ControlTerm(lambda t, y, args: dynamics.diffusion(y), noise)
-        )
+        terms = diffrax.MultiTerm(diffrax.ODETerm(drift), diffrax.ControlTerm(diffusion, noise))
         solution = diffrax.diffeqsolve(
             terms,
             solver,

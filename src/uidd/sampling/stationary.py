@@ -85,7 +85,7 @@ def sample_stationary(
         return replace(unit, chains=dynamics.scaling.to_user(unit.chains))
     start_key, run_key = jax.random.split(jax.random.key(seed))
     chosen = jax.random.choice(start_key, len(pool), (chains,), replace=len(pool) < chains)
-    center, spread = pool.mean(axis=0), np.maximum(pool.std(axis=0), 1e-30)
+    center, spread = pool.mean(axis=0), np.where(pool.std(axis=0) > 0, pool.std(axis=0), 1.0)
     draws = -(-count // chains)
     unit, energy, acceptance = _run(
         dynamics,

@@ -1,6 +1,7 @@
 """The paper's two-dimensional linear diffusion, with everything about it known."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
@@ -39,13 +40,7 @@ class Linear:
     @property
     def dynamics(self) -> ClosedFormDynamics:
         """V = z^T S z / 2, sigma = chol(2 M), W constant."""
-        sigma = np.linalg.cholesky(2 * DISSIPATION)
-        W = self.strength * CIRCULATION
-        return ClosedFormDynamics(
-            lambda z: z @ jnp.asarray(STIFFNESS) @ z / 2,
-            lambda z: jnp.asarray(sigma, z.dtype),
-            lambda z: jnp.asarray(W, z.dtype),
-        )
+        return _dynamics(self.strength)
 
     def simulate(
         self,
@@ -84,3 +79,13 @@ class Linear:
         for k in range(1, frames):
             states[:, k] = states[:, k - 1] @ step.T + generator.standard_normal((paths, 2)) @ root.T
         return Trajectories.from_arrays(states, dt=dt)
+
+
+@cache  # the same functions every time, so that what was compiled for them serves again
+def _dynamics(strength: float) -> ClosedFormDynamics:
+    sigma, W = np.linalg.cholesky(2 * DISSIPATION), strength * CIRCULATION
+    return ClosedFormDynamics(
+        lambda z: z @ jnp.asarray(STIFFNESS) @ z / 2,
+        lambda z: jnp.asarray(sigma, z.dtype),
+        lambda z: jnp.asarray(W, z.dtype),
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from .._checks import fail
 from .._types import Result, Scalar, State
 from ..dynamics import AbstractDynamics, solve_lower
+from ..models import Model
 from .records import Estimate
 
 
@@ -47,7 +48,12 @@ def entropy_production_rate(dynamics: AbstractDynamics, samples: Any) -> Estimat
     if draws.ndim not in (2, 3) or draws.shape[-1] == 0 or draws.size == 0:
         fail("samples", "draws of shape (n, D) or (chains, n, D)", f"shape {draws.shape}")
     chains = getattr(samples, "chains", draws if draws.ndim == 3 else draws[:, None])
-    values = _mapped(dynamics, jnp.asarray(chains.reshape(-1, draws.shape[-1])))
+    states = chains.reshape(-1, draws.shape[-1])
+    if isinstance(dynamics, Model):  # in unit-size coordinates no digit is lost to offsets
+        unit_states = dynamics.scaling.to_unit(states)
+        values = _mapped(dynamics.unit, jnp.asarray(unit_states)) / dynamics.scaling.time
+    else:
+        values = _mapped(dynamics, jnp.asarray(states))
     means = np.asarray(values, np.float64).reshape(chains.shape[:2]).mean(axis=1)
     error = means.std(ddof=1) / len(means) ** 0.5 if len(means) > 1 else np.nan
     result = getattr(samples, "result", Result())

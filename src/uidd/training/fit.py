@@ -155,6 +155,9 @@ def _train(trainer, state, pairs, held_out_pairs, *, plan, key, file, resume, pr
     """
     first = trainer.held_out_loss(state.weights, held_out_pairs)
     history = [EpochRecord(0, 0, first, first)]
+    if not math.isfinite(first):
+        words = "The held-out likelihood of the linear start is not finite; look for outliers in the data."
+        return state.weights, history, Result("not_finite", words)
     best = state.weights
     if file is not None and resume and file.path.exists():
         (state, best), history = file.read((state, best))
