@@ -186,7 +186,7 @@ def rate(steps: Iterator[int], seconds: float) -> float:
 
 
 def measure(setting: Setting, seconds: float) -> np.ndarray:
-    """Rates of ours and the two plain forms: the best of interleaved rounds, since others share the machine."""
+    """Rates of ours and the two plain forms, the best of interleaved rounds: others share the machine."""
     architecture = Architecture.named(setting.architecture)
     dynamics = architecture.build(setting.dimension, key=jax.random.key(1))
     pairs = random_pairs(setting)

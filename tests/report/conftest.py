@@ -89,7 +89,18 @@ def make_run(tmp_path_factory, random_dynamics):
             time_unit=data.time_unit,
         )
         history = tuple(EpochRecord(k, 100 * k, 1.0 / (k + 1), 1.1 / (k + 1)) for k in range(epochs))
-        fit = Fit(model, history, Result(), 12.0, 0.4321, Result(), data, data.total_time)
+        fit = Fit(
+            model=model,
+            history=history,
+            result=Result(),
+            seconds=12.0,
+            test_loss=0.4321,
+            start=Result(),
+            kept=history[-1],
+            refined=model,
+            test=data,
+            total_time=data.total_time,
+        )
         run = RunFolder.create(tmp_path_factory.mktemp("runs") / name)
         config = {"data": f"/tmp/{HOSTILE}.csv", "seed": 7, "command": f"uidd fit {HOSTILE}", **more}
         run.begin(config)

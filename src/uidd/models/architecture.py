@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
@@ -52,13 +53,7 @@ class Architecture:
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> ComponentDynamics:
         """Random weights for a state of `dimension` coordinates."""
-        keys = jax.random.split(key, 3)
-        return ComponentDynamics(
-            self.potential.build(dimension, key=keys[0]),
-            self.diffusion.build(dimension, key=keys[1]),
-            self.circulation.build(dimension, key=keys[2]),
-            self.temperature,
-        )
+        return _built(self, dimension, key)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and words."""
@@ -82,6 +77,17 @@ class Architecture:
             raise InputError(
                 f"The specification of this model is not known to this version of uidd ({error!r})."
             ) from error
+
+
+@eqx.filter_jit  # one program, instead of one for each of many small draws
+def _built(architecture: Architecture, dimension: int, key: PRNGKeyArray) -> ComponentDynamics:
+    keys = jax.random.split(key, 3)
+    return ComponentDynamics(
+        architecture.potential.build(dimension, key=keys[0]),
+        architecture.diffusion.build(dimension, key=keys[1]),
+        architecture.circulation.build(dimension, key=keys[2]),
+        architecture.temperature,
+    )
 
 
 ARCHITECTURES: dict[str, Architecture] = {

@@ -1,5 +1,8 @@
 """A learned model, in the user's coordinates and time unit."""
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -38,46 +41,46 @@ class Model(AbstractDynamics):
 
     def potential(self, z: State) -> Scalar:
         """V(z) = -log(stationary density) + const."""
-        return self.unit.potential(self._unit_state(z)) + self.scaling.log_determinant
+        return self._at(ComponentDynamics.potential, z) + self.scaling.log_determinant
 
     def potential_gradient(self, z: State) -> State:
         """grad V(z)."""
-        return self.unit.potential_gradient(self._unit_state(z)) / self._scale
+        return self._at(ComponentDynamics.potential_gradient, z) / self._scale
 
     def diffusion(self, z: State) -> Matrix:
         """sigma(z), lower triangular with positive diagonal."""
-        return self._scale[:, None] * self.unit.diffusion(self._unit_state(z)) / self.scaling.time**0.5
+        return self._scale[:, None] * self._at(ComponentDynamics.diffusion, z) / self.scaling.time**0.5
 
     def circulation(self, z: State) -> Matrix:
         """W(z), antisymmetric."""
         A = self._scale
-        return self.unit.circulation(self._unit_state(z)) * A[:, None] * A / self.scaling.time
+        return self._at(ComponentDynamics.circulation, z) * A[:, None] * A / self.scaling.time
 
     def dissipation_divergence(self, z: State) -> State:
         """div M(z)."""
-        return self._velocity(self.unit.dissipation_divergence(self._unit_state(z)))
+        return self._velocity(self._at(ComponentDynamics.dissipation_divergence, z))
 
     def circulation_divergence(self, z: State) -> State:
         """div W(z)."""
-        return self._velocity(self.unit.circulation_divergence(self._unit_state(z)))
+        return self._velocity(self._at(ComponentDynamics.circulation_divergence, z))
 
     # Drifts are mapped as vectors instead of being put together from M, W and grad V in user units,
     # whose squares of very small or large units would leave the range of single precision.
     def reversible_drift(self, z: State) -> State:
         """f_rev = -M grad V + div M."""
-        return self._velocity(self.unit.reversible_drift(self._unit_state(z)))
+        return self._velocity(self._at(ComponentDynamics.reversible_drift, z))
 
     def irreversible_drift(self, z: State) -> State:
         """f_irr = -W grad V + div W, the current velocity."""
-        return self._velocity(self.unit.irreversible_drift(self._unit_state(z)))
+        return self._velocity(self._at(ComponentDynamics.irreversible_drift, z))
 
     def drift(self, z: State) -> State:
         """f = -(M + W) grad V + div M + div W."""
-        return self._velocity(self.unit.drift(self._unit_state(z)))
+        return self._velocity(self._at(ComponentDynamics.drift, z))
 
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
         """f and sigma together, for those who need both."""
-        f, sigma = self.unit.drift_and_diffusion(self._unit_state(z))
+        f, sigma = self._at(ComponentDynamics.drift_and_diffusion, z)
         return self._velocity(f), self._scale[:, None] * sigma / self.scaling.time**0.5
 
     def time_reversed(self) -> "Model":
@@ -87,6 +90,9 @@ class Model(AbstractDynamics):
     @property
     def _scale(self) -> np.ndarray:
         return np.asarray(self.scaling.scale)
+
+    def _at(self, quantity: Callable[..., Any], z: State) -> Any:
+        return _evaluated(quantity, self.unit, self._unit_state(z))
 
     def _unit_state(self, z: State) -> Array:
         if np.shape(z) != (self.dimension,):
@@ -103,3 +109,8 @@ class Model(AbstractDynamics):
 
     def _velocity(self, f: State) -> State:
         return f * self._scale / self.scaling.time
+
+
+@eqx.filter_jit  # one small program a quantity, instead of one for each of its operations
+def _evaluated(quantity: Callable[..., Any], unit: ComponentDynamics, x: Array) -> Any:
+    return quantity(unit, x)

@@ -112,11 +112,16 @@ def simulate(
 def _natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
     """A twentieth of the shortest time scale 1 / |eigenvalue of the drift's Jacobian| at the starts."""
     some = jnp.asarray(starts[:: max(1, len(starts) // 64)])
-    jacobians = np.asarray(jax.vmap(jax.jacfwd(dynamics.drift))(some))
+    jacobians = np.asarray(_drift_jacobians(dynamics, some))
     if not np.isfinite(jacobians).all():
         fail("x0", "states at which the drift is finite", "one where it is not")
     rate = np.abs(np.linalg.eigvals(jacobians)).max()
     return 0.05 / float(rate) if rate > 0 else np.inf
+
+
+@eqx.filter_jit
+def _drift_jacobians(dynamics: AbstractDynamics, states: jax.Array) -> jax.Array:
+    return jax.vmap(jax.jacfwd(dynamics.drift))(states)
 
 
 def _refined(grid: np.ndarray, largest: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
@@ -69,14 +68,18 @@ def start_from_linear(
     least = 1.01 * dynamics.potential_component.minimal_stiffness
     values, vectors = np.linalg.eigh(T * linear.stiffness)
     stiffness = (vectors * np.maximum(values, least)) @ vectors.T
-    potential = dynamics.potential_component.starting_at(
-        jnp.asarray(stiffness), jnp.asarray(linear.mean), key=key
-    )
-    diffusion = dynamics.diffusion_component.starting_at(jnp.asarray(linear.diffusion / T**0.5))
-    circulation = dynamics.circulation_component.starting_at(jnp.asarray(linear.circulation / T))
-    started = eqx.tree_at(
+    wanted = (stiffness, linear.mean, linear.diffusion / T**0.5, linear.circulation / T)
+    return _started(dynamics, *(jnp.asarray(part, jnp.result_type(float)) for part in wanted), key)
+
+
+@eqx.filter_jit
+def _started(dynamics, stiffness, mean, sigma, circulation, key):
+    return eqx.tree_at(
         lambda d: (d.potential_component, d.diffusion_component, d.circulation_component),
         dynamics,
-        (potential, diffusion, circulation),
+        (
+            dynamics.potential_component.starting_at(stiffness, mean, key=key),
+            dynamics.diffusion_component.starting_at(sigma),
+            dynamics.circulation_component.starting_at(circulation),
+        ),
     )
-    return jax.tree.map(lambda x: x.astype(jnp.result_type(float)) if eqx.is_array(x) else x, started)
