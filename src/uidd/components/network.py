@@ -1,6 +1,7 @@
 """A feed-forward network that gives its Jacobian along with its value."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -27,8 +28,15 @@ class Network(eqx.Module):
         self, dimension: int, outputs: int, widths: Sequence[int], activation: str, *, key: PRNGKeyArray
     ):
         sizes = [dimension, *widths, outputs]
-        keys = jax.random.split(key, len(sizes) - 1)
-        *hidden, readout = (_layer(a, b, k) for a, b, k in zip(sizes[:-1], sizes[1:], keys, strict=True))
+        shapes = list(pairwise(sizes))
+        # One draw for all layers: many small ones would take seconds to compile.
+        draw = jax.random.uniform(key, (sum(a * b + b for a, b in shapes),), minval=-1.0, maxval=1.0)
+        layers, used = [], 0
+        for a, b in shapes:
+            matrix, bias = draw[used : used + a * b], draw[used + a * b : used + a * b + b]
+            layers.append((matrix.reshape(a, b) / a**0.5, bias / a**0.5))
+            used += a * b + b
+        *hidden, readout = layers
         self.hidden = tuple(hidden)
         self.readout = readout
         self.activation = activation
@@ -99,13 +107,3 @@ class Network(eqx.Module):
         leave it in every direction.
         """
         return eqx.tree_at(lambda n: n.readout, self, (0.0 * self.readout[0], values))
-
-
-def _layer(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
-    """Uniform weights of size 1 / sqrt(inputs)."""
-    matrix_key, bias_key = jax.random.split(key)
-    bound = inputs**-0.5
-    return (
-        jax.random.uniform(matrix_key, (inputs, outputs), minval=-bound, maxval=bound),
-        jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound),
-    )

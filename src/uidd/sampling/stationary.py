@@ -59,7 +59,7 @@ def sample_stationary(
     *,
     seed: int,
     starts: Any = None,
-    chains: int = 40,
+    chains: int | None = None,
 ) -> StationarySamples:
     """About `count` draws from e^-V / Z.
 
@@ -72,10 +72,10 @@ def sample_stationary(
         count: How many draws, rounded up to a multiple of `chains`.
         seed: Of the chains.
         starts: States `(n, D)` from which chains start, at random; a model's anchors by default.
-        chains: How many chains.
+        chains: How many chains; by default one for every 250 draws, at least 40 and at most 400.
     """
     whole_number("count", count)
-    whole_number("chains", chains, least=4)
+    chains = min(max(count // 250, 40), 400) if chains is None else whole_number("chains", chains, least=4)
     pool = _starting_pool(dynamics, starts)
     if isinstance(dynamics, Model):
         # In unit-size coordinates all models of one architecture share one compiled program.
@@ -172,8 +172,8 @@ def _judged(chains: np.ndarray, energy: np.ndarray, acceptance: float) -> Statio
         return StationarySamples(chains, nan, nan, acceptance, Result("not_judged", reason))
     spread = split.std(axis=(0, 1))
     split = (split - split.mean(axis=(0, 1))) / np.where(spread > 0, spread, 1.0)
-    r_hat = float(np.max(blackjax.diagnostics.potential_scale_reduction(split)))
-    size = float(np.min(blackjax.diagnostics.effective_sample_size(split)))
+    r_hats, sizes = _diagnostics(jnp.asarray(split))
+    r_hat, size = float(np.max(r_hats)), float(np.min(sizes))
     result = Result()
     if not r_hat < R_HAT_LIMIT:
         result = Result(
@@ -182,3 +182,11 @@ def _judged(chains: np.ndarray, energy: np.ndarray, acceptance: float) -> Statio
             "have not settled.",
         )
     return StationarySamples(chains, r_hat, size, acceptance, result)
+
+
+@jax.jit
+def _diagnostics(split):
+    return (
+        blackjax.diagnostics.potential_scale_reduction(split),
+        blackjax.diagnostics.effective_sample_size(split),
+    )
