@@ -11,7 +11,7 @@ setup: $(VENV)/.setup
 demo: setup
 	$(BIN)/uidd demo --out runs/demo --overwrite
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 # What .ci/run adds to the tests.
 check: lint layers types docs wheel

@@ -147,7 +147,7 @@ def test_nothing_is_loaded_from_outside(readers, dimension):
 
 def test_a_history_of_one_record_is_drawn(make_run):
     text = read(render_page(*make_run(1, epochs=1, name="single"))).text
-    assert "Only the linear start was judged" in text
+    assert "no epoch followed" in text
 
 
 def test_paths_that_left_the_finite_numbers_are_named_instead_of_drawn(page_with, runs):

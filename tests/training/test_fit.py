@@ -70,7 +70,7 @@ class Breaking(AbstractLikelihood):
 
     def log_density(self, dynamics, start, increment, dt):
         self.traces.append(1)
-        grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.015
+        grown = jnp.abs(dynamics.circulation_component.network.readout[0]).max() > 0.003
         return jnp.where(grown, jnp.nan, EulerMaruyama().log_density(dynamics, start, increment, dt))
 
 
@@ -78,7 +78,7 @@ class Breaking(AbstractLikelihood):
 def broken(data, settings):
     """A fit that breaks on the way, and the number of traces after each of its epochs."""
     counts = []
-    plan = Plan(steps=200, steps_per_epoch=1, batch=64, learning_rate=0.01)
+    plan = Plan(steps=200, steps_per_epoch=1, batch=64, learning_rate=0.001, patience=200)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainingProgress, "show", lambda self, record: counts.append(len(Breaking.traces)))
         return fit(data, **{**settings, "plan": plan}, likelihood=Breaking()), counts
