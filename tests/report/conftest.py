@@ -62,6 +62,7 @@ def _analysis(data: Trajectories) -> Analysis:
         entropy_production=Estimate(12.3456, 0.512),
         monte_carlo_error=0.05,
         irreducible_spread=0.5,
+        noise_floor=0.6,
         system_entropy=Estimate(0.01, 0.02),
         counted=counted if dimension <= 3 else None,
         minima=[minimum, higher],

@@ -73,7 +73,7 @@ def test_the_headline_gives_rate_interval_unit_and_verdict(readers):
     text = readers[2].text
     assert "12.35 kB per s" in text
     assert "95 % interval: 11.34 to 13.35" in text
-    assert "Out of equilibrium: the 95 % interval excludes zero." in text
+    assert "Out of equilibrium: the 95 % interval excludes zero" in text
     assert "R-hat 1.002" in text
     assert "0.4321" in text
     assert "3.25 ± 0.5" in text
@@ -83,6 +83,12 @@ def test_the_headline_gives_rate_interval_unit_and_verdict(readers):
 def test_an_interval_with_zero_is_not_distinguishable_from_equilibrium(page_with):
     page = page_with(entropy_production=Estimate(0.2, 0.3))
     assert "Not distinguishable from equilibrium" in page.text
+
+
+def test_a_rate_that_noise_could_feign_is_not_distinguishable_from_equilibrium(page_with):
+    """The null case of the verdict: a plug-in rate is positive even where nothing is driven."""
+    page = page_with(entropy_production=Estimate(0.5, 0.01), noise_floor=0.6)
+    assert "Not distinguishable from equilibrium: a fit to equilibrium data" in page.text
 
 
 def test_a_result_that_is_not_ok_is_a_warning_in_words(page_with, runs):

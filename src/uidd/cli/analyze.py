@@ -72,6 +72,9 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     for result in {headline.result, analysis.samples.result, analysis.simulation.result}:
         if not result.successful:
             console.print(f"Note: {result.message}")
+    if headline.result.successful and headline.interval[0] <= analysis.noise_floor:
+        floor = f"{analysis.noise_floor:.2g}"
+        console.print(f"Note: not distinguishable from equilibrium; noise alone may give {floor}.")
     minima = Table(title="Minima of the potential", title_justify="left")
     for name in ("x", "energy above the lowest", "smallest and largest eigenvalue"):
         minima.add_column(name)

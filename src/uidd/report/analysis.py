@@ -34,6 +34,8 @@ class Analysis:
             the observed length cannot avoid.
         monte_carlo_error: The first part of that error.
         irreducible_spread: The second part, sqrt(2 S T) / T for a rate S seen over a time T.
+        noise_floor: What a fit to equilibrium data of this length may give, 20 / T: a rate is a square, so noise
+            in the fitted current adds to it, about 2 / T for every degree of freedom.
         system_entropy: The stationary mean of s_sys, zero up to its error: a check of the sampling.
         counted: The counting estimate from the data alone; None above three dimensions.
         minima: Of the potential, lowest first.
@@ -46,6 +48,7 @@ class Analysis:
     entropy_production: Estimate
     monte_carlo_error: float
     irreducible_spread: float
+    noise_floor: float
     system_entropy: Estimate
     counted: CountedEntropyProduction | None
     minima: list[StationaryPoint]
@@ -62,6 +65,7 @@ class Analysis:
                 **self.entropy_production.to_dict(),
                 "monte_carlo_error": self.monte_carlo_error,
                 "irreducible_spread": self.irreducible_spread,
+                "noise_floor": self.noise_floor,
             },
             "local_entropy_production": {
                 "mean": float(self.local.mean()),
@@ -120,6 +124,7 @@ def analyze(
         entropy_production=headline,
         monte_carlo_error=mc_error,
         irreducible_spread=spread,
+        noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),
         counted=_counted(data),
         minima=find_minima(model.potential, np.asarray(model.anchors)),

@@ -40,9 +40,19 @@ def verdict(model: Model, analysis: Analysis) -> Verdict:
             "assumption, "
             "not a finding.",
         )
-    if low > 0:
-        return Verdict("driven", "Out of equilibrium: the 95 % interval excludes zero.")
-    return Verdict("balanced", "Not distinguishable from equilibrium: the 95 % interval includes zero.")
+    if low <= 0:
+        return Verdict("balanced", "Not distinguishable from equilibrium: the 95 % interval includes zero.")
+    if low <= analysis.noise_floor:
+        return Verdict(
+            "balanced",
+            "Not distinguishable from equilibrium: a fit to equilibrium data of this length may give up to "
+            f"{number(analysis.noise_floor, 2)}.",
+        )
+    return Verdict(
+        "driven",
+        "Out of equilibrium: the 95 % interval excludes zero and what noise could feign "
+        f"({number(analysis.noise_floor, 2)}).",
+    )
 
 
 def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> str:
