@@ -34,8 +34,8 @@ class Analysis:
             the observed length cannot avoid.
         monte_carlo_error: The first part of that error.
         irreducible_spread: The second part, sqrt(2 S T) / T for a rate S seen over a time T.
-        noise_floor: What a fit to equilibrium data of this length may give, 20 / T: a rate is a square, so noise
-            in the fitted current adds to it, about 2 / T for every degree of freedom.
+        noise_floor: What a fit to equilibrium data of this length may give, 20 / T: a rate is a square,
+            so noise in the fitted current adds to it, about 2 / T for every degree of freedom.
         system_entropy: The stationary mean of s_sys, zero up to its error: a check of the sampling.
         counted: The counting estimate from the data alone; None above three dimensions.
         minima: Of the potential, lowest first.
