@@ -41,6 +41,7 @@ def analyzed(folder: Any, seed: int) -> "Analysis":
 
 def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     """The table."""
+    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
@@ -83,6 +84,10 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
         rise = point.energy - analysis.minima[0].energy
         minima.add_row(place, f"{rise:.4g}", f"{point.eigenvalues[0]:.4g}, {point.eigenvalues[-1]:.4g}")
     console.print(minima)
+    low, middle, high = np.quantile(analysis.local, [0.05, 0.5, 0.95])
+    print(
+        f"Local entropy production over the stationary density: 5 % {low:.3g}, median {middle:.3g}, 95 % {high:.3g}"
+    )
     samples = analysis.samples
     print(
         f"Stationary draws: {len(samples)}, R-hat {samples.r_hat:.4f}, "

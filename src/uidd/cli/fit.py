@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._checks import InputError
+from .._checks import InputError, fail
 from .options import Out, Overwrite, Quiet, Seed, among
 
 
@@ -25,7 +25,8 @@ def fit(
         str | None, typer.Option(help="Column or key that tells trajectories apart.")
     ] = None,
     max_step: Annotated[float | None, typer.Option(help="A longer step counts as a gap.")] = None,
-    time_unit: Annotated[str, typer.Option(help="Unit of time, for labels.")] = "",
+    time_unit: Annotated[str | None, typer.Option(help="Unit of time, for labels.")] = None,
+    units: Annotated[str | None, typer.Option(help="Units of the coordinates, separated by commas.")] = None,
     architecture: Annotated[
         str, typer.Option(help="Networks: default, linear, polymer or sgld.", callback=among(_architectures))
     ] = "default",
@@ -64,6 +65,7 @@ def fit(
             "max_step": max_step,
         },
         "time_unit": time_unit,
+        "units": units.split(",") if units else None,
         "architecture": architecture,
         "steps": steps,
         "batch": batch,
@@ -81,7 +83,13 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     from ..training import fit as train
 
     options = dict(config["data"])
-    trajectories = replace(load_trajectories(options.pop("path"), **options), time_unit=config["time_unit"])
+    trajectories = load_trajectories(options.pop("path"), **options)
+    if config["time_unit"] is not None:
+        trajectories = replace(trajectories, time_unit=config["time_unit"])
+    if config["units"] is not None:
+        if len(config["units"]) != trajectories.dimension:
+            fail("--units", f"{trajectories.dimension} units, one a coordinate", ",".join(config["units"]))
+        trajectories = replace(trajectories, units=tuple(config["units"]))
     print(f"{trajectories}; coordinates {', '.join(trajectories.coordinates)}")
     if not resume:
         run.begin(config)
