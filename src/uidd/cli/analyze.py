@@ -86,7 +86,7 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     console.print(minima)
     low, middle, high = np.quantile(analysis.local, [0.05, 0.5, 0.95])
     print(
-        f"Local entropy production over the stationary density: 5 % {low:.3g}, median {middle:.3g}, 95 % {high:.3g}"
+        f"Local entropy production over stationary draws: 5 % {low:.3g}, 50 % {middle:.3g}, 95 % {high:.3g}"
     )
     samples = analysis.samples
     print(

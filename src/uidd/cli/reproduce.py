@@ -33,11 +33,12 @@ def reproduce(
 
     from .._checks import InputError
     from ..experiments import linear
+    from ..models.provenance import command
 
     folder = Path(out or f"runs/{experiment}-{size}")
     if (folder / "results.json").exists() and not overwrite:
         raise InputError(f"'{folder}' already holds a run. Choose another --out, or --overwrite it.")
     results = linear.run(linear.SIZES[size], seed=seed, report=print)
-    linear.write(results, folder)
+    linear.write(results, folder, {"size": size, "seed": seed, "command": command()})
     print(linear.table(results))
     print(f"Written to {folder}: results.json, table.md, figure.png")

@@ -188,10 +188,11 @@ def table(cases: list[LinearCase]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def write(cases: list[LinearCase], folder: Path) -> None:
-    """Numbers, table and picture, each written atomically."""
+def write(cases: list[LinearCase], folder: Path, config: dict[str, Any]) -> None:
+    """Numbers, table and picture with what they were made by, each written atomically."""
     from ..plotting.linear_case import linear_figure
 
+    write_json(folder / "config.json", config)
     write_json(folder / "environment.json", environment())
     write_atomically(folder / "table.md", (table(cases) + "\n").encode())
     picture = io.BytesIO()
