@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test check lint layers types docs wheel clean
+.PHONY: setup demo test check lint layers types docs wheel studies clean
 
 setup: $(VENV)/.setup
 demo: setup
@@ -14,7 +14,9 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 # What .ci/run adds to the tests.
-check: lint layers types docs wheel
+check: lint layers types docs wheel studies
+studies: setup
+	$(BIN)/uidd reproduce linear --size quick --out runs/linear-quick --overwrite
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples

@@ -13,11 +13,14 @@ States = Float[Array, "n D"]
 __all__ = ["ArrayLike", "Matrix", "Result", "Scalar", "State", "States"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """How a computation ended: a short code for programs, a sentence for people.
 
-    `ok` is the only code that means success.
+    `ok` is the only code that means success. A result equals its code:
+
+    >>> Result("not_mixed", "The chains disagree.") == "not_mixed"
+    True
     """
 
     code: str = "ok"
@@ -27,6 +30,14 @@ class Result:
     def successful(self) -> bool:
         """Whether the computation did what was asked of it."""
         return self.code == "ok"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Result):
+            return (self.code, self.message) == (other.code, other.message)
+        return self.code == other
+
+    def __hash__(self) -> int:
+        return hash(self.code)
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}" if self.message else self.code

@@ -51,16 +51,18 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree this package is run from, if it is one."""
+    """The commit of the source tree this package is run from, if it is one.
+
+    An installed package may lie inside somebody else's checkout, whose commit would say nothing.
+    """
+    here = Path(__file__)
     try:
-        answer = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
+        _git("ls-files", "--error-unmatch", here.name, cwd=here.parent)
+        return _git("describe", "--always", "--dirty", "--abbrev=12", cwd=here.parent)
     except (OSError, subprocess.SubprocessError):
         return "not a checkout"
-    return answer.stdout.strip()
+
+
+def _git(*words: str, cwd: Path) -> str:
+    done = subprocess.run(["git", *words], cwd=cwd, capture_output=True, text=True, timeout=5, check=True)
+    return done.stdout.strip()
