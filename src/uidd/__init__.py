@@ -70,7 +70,7 @@ _ROOMS = (
 )
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME_OF), *_ROOMS]
+__all__ = ["__version__", *sorted(_HOME_OF), *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -69,11 +69,12 @@ def start_from_linear(
     values, vectors = np.linalg.eigh(T * linear.stiffness)
     stiffness = (vectors * np.maximum(values, least)) @ vectors.T
     wanted = (stiffness, linear.mean, linear.diffusion / T**0.5, linear.circulation / T)
-    return _started(dynamics, *(jnp.asarray(part, jnp.result_type(float)) for part in wanted), key)
+    return _started(dynamics, [jnp.asarray(part, jnp.result_type(float)) for part in wanted], key)
 
 
 @eqx.filter_jit
-def _started(dynamics, stiffness, mean, sigma, circulation, key):
+def _started(dynamics, wanted, key):
+    stiffness, mean, sigma, circulation = wanted
     return eqx.tree_at(
         lambda d: (d.potential_component, d.diffusion_component, d.circulation_component),
         dynamics,
