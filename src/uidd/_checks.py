@@ -4,7 +4,7 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ def one_of(name: str, value: str, known: Iterable[str]) -> str:
     """Return `value` if it is one of `known`, else raise with the nearest known word."""
     known = list(known)
     if value not in known:
-        fail(name, f"one of {', '.join(sorted(known))}", repr(value), nearest(str(value), known))
+        fail(name, "a known name", repr(value), nearest(str(value), known))
     return value
 
 
@@ -58,11 +58,13 @@ def positive(name: str, value: object, advice: str = "") -> float:
     return number
 
 
-def numbers(name: str, value: object, must: str) -> "np.ndarray":
+def numbers(name: str, value: Any, must: str) -> "np.ndarray":
     """Return `value` as a float64 array if it is an array of numbers."""
     import numpy as np  # here, because `uidd --help` needs this module but no NumPy
 
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         return np.asarray(value, np.float64)
     except (TypeError, ValueError):
         fail(name, must, f"a {type(value).__name__} that is not an array of numbers")

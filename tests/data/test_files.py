@@ -228,3 +228,19 @@ def test_reading_libraries_are_imported_only_when_a_file_is_read():
     program = "import sys, uidd.data; print({'polars', 'h5py'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_tracking_program_s_lines_of_words_and_own_columns_are_left_out(tmp_path):
+    """As TrackMate writes: names, then long names, short names and units, then numbers."""
+    (tmp_path / "t.csv").write_text(
+        "LABEL,TRACK_ID,QUALITY,POSITION_X,POSITION_Y,POSITION_T,FRAME,RADIUS\n"
+        "Label,Track ID,Quality,X,Y,T,Frame,Radius\n"
+        "Label,Track ID,Quality,X,Y,T,Frame,R\n"
+        ",,(quality),(micron),(micron),(sec),,(micron)\n"
+        "ID1,0,5.5,1.0,2.0,0.0,0,0.5\n"
+        "ID2,0,5.1,1.5,2.5,0.1,1,0.5\n"
+        "ID3,0,5.2,1.1,2.1,0.2,2,0.5\n"
+    )
+    data = load_trajectories(tmp_path / "t.csv")
+    assert data.coordinates == ("POSITION_X", "POSITION_Y")
+    assert data.pair_count == 2

@@ -70,7 +70,8 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
         )
     console = Console()
     console.print(table)
-    for result in {headline.result, analysis.samples.result, analysis.simulation.result}:
+    counting = [] if analysis.counted is None else [analysis.counted.result]
+    for result in {headline.result, analysis.samples.result, analysis.simulation.result, *counting}:
         if not result.successful:
             console.print(f"Note: {result.message}")
     if headline.result.successful and headline.interval[0] <= analysis.noise_floor:
@@ -79,6 +80,8 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     minima = Table(title="Minima of the potential", title_justify="left")
     for name in ("x", "energy above the lowest", "smallest and largest eigenvalue"):
         minima.add_column(name)
+    if not analysis.minima:
+        minima.add_row("none found from the recorded states", "", "")
     for point in analysis.minima:
         place = ", ".join(f"{v:.4g}" for v in point.x)
         rise = point.energy - analysis.minima[0].energy

@@ -105,5 +105,10 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     if fit.result.code == "interrupted":
         raise InputError(f"{fit.result.message} Go on with: uidd fit --resume --out {run.path}")
     run.write_fit(fit, config)
-    print(f"Training: {fit.result} ({len(fit.history) - 1} epochs, {fit.seconds:.0f} s)")
+    kept = (
+        f"weights of epoch {fit.kept.epoch}"
+        if fit.kept.epoch
+        else "the linear start, which networks did not beat"
+    )
+    print(f"Training: {fit.result}; epochs: {fit.history[-1].epoch}; kept: {kept}; {fit.seconds:.0f} s")
     print(f"Model in {run.model_file}. Next: uidd analyze {run.path}")

@@ -56,7 +56,7 @@ def run() -> None:
         sys.exit(_told(f"{error.strerror or error}" + (f": '{error.filename}'." if error.filename else ".")))
     except MemoryError:
         sys.exit(_told("There is not enough memory for this; use less data or a smaller batch."))
-    sys.exit(code or 0)
+    sys.exit(_told("Interrupted.") if code == 130 else code or 0)
 
 
 def _told(sentence: str, *, code: int = 1) -> int:

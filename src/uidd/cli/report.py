@@ -13,5 +13,6 @@ def report(run: RunPath, seed: Seed = 0) -> None:
     from .analyze import analyzed
 
     folder = RunFolder.open(run)
+    folder.history()  # a run that lacks something is refused before the work, not after it
     written = folder.write_report(render_page(folder, analyzed(folder, seed)))
     print(f"Written to {written}. Open it in any browser.")

@@ -209,5 +209,5 @@ def _check_moving(data: Trajectories) -> None:
         if all(np.ptp(s[:, i]) == 0 for s in data.states):
             raise InputError(
                 f"Coordinate '{name}' is constant in every trajectory, so it has no dynamics to learn. "
-                "Leave it out."
+                "Leave it out: name the other coordinates."
             )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix
 
-from .._checks import fail
+from .._checks import fail, numbers
 from .._types import Result, Scalar, State
 from .records import StationaryPoint
 
@@ -26,7 +26,9 @@ def find_minima(potential: Callable[[State], Scalar], starts: Any) -> list[Stati
         potential: Any function z -> float, such as `model.potential`.
         starts: States `(n, D)`, data points say. Their spread sets the scale of every coordinate.
     """
-    starts = np.asarray(starts, np.float64)
+    if not callable(potential):
+        fail("potential", "a function of one state", type(potential).__name__, "Give model.potential.")
+    starts = numbers("starts", starts, "finite states of shape (n, D)")
     if starts.ndim != 2 or not starts.size or not np.isfinite(starts).all():
         fail("starts", "finite states of shape (n, D)", f"shape {starts.shape}")
     center, spread = starts.mean(axis=0), starts.std(axis=0)

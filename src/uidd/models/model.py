@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from .._checks import fail
+from .._checks import fail, numbers
 from .._types import Matrix, Scalar, State
 from ..data import Scaling
 from ..dynamics import AbstractDynamics, ComponentDynamics
@@ -95,17 +95,12 @@ class Model(AbstractDynamics):
         return _evaluated(quantity, self.unit, self._unit_state(z))
 
     def _unit_state(self, z: State) -> Array:
-        if np.shape(z) != (self.dimension,):
-            fail(
-                "z",
-                f"one state of shape ({self.dimension},)",
-                f"shape {np.shape(z)}",
-                "Map over a batch with jax.vmap.",
-            )
+        wanted = f"one state of shape ({self.dimension},)"
         # A NumPy array is shifted in its own double precision before it is rounded to the weights'.
-        return jnp.asarray(
-            self.scaling.to_unit(z if isinstance(z, jax.Array) else np.asarray(z)), jnp.result_type(float)
-        )
+        state = z if isinstance(z, jax.Array) else numbers("z", z, wanted)
+        if state.shape != (self.dimension,):
+            fail("z", wanted, f"shape {state.shape}", "Map over a batch with jax.vmap.")
+        return jnp.asarray(self.scaling.to_unit(state), jnp.result_type(float))
 
     def _velocity(self, f: State) -> State:
         return f * self._scale / self.scaling.time

@@ -1,6 +1,6 @@
 """Everything that a run reports of a model: one record, from which table, JSON and page are made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -115,9 +115,11 @@ def analyze(
     headline = Estimate(rate, float(np.hypot(mc_error, spread)), integrated.result)
     if not np.isfinite(rate):
         headline = Estimate(rate, float("nan"), Result("not_finite", "The rate is not a finite number."))
-    some = jnp.asarray(samples.states[:: max(1, len(samples) // 20_000)])
-    local = np.asarray(jax.vmap(lambda z: local_entropy_production(model, z))(some), np.float64)
-    system = np.asarray(jax.vmap(lambda z: system_entropy_production(model, z))(some), np.float64)
+    # In unit-size coordinates no digit is lost to offsets.
+    unit, time = model.unit, model.scaling.time
+    some = jnp.asarray(model.scaling.to_unit(samples.states[:: max(1, len(samples) // 20_000)]))
+    local = np.asarray(jax.vmap(lambda x: local_entropy_production(unit, x))(some), np.float64) / time
+    system = np.asarray(jax.vmap(lambda x: system_entropy_production(unit, x))(some), np.float64) / time
     system_error = float(system.std(ddof=1) / len(system) ** 0.5)
     recorded = _like_sized(data)
     return Analysis(
@@ -127,12 +129,28 @@ def analyze(
         noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),
         counted=_counted(data),
-        minima=find_minima(model.potential, np.asarray(model.anchors)),
+        minima=_minima(model),
         local=local,
         samples=samples,
         simulation=_simulated(model, recorded, seed),
         recorded=recorded,
     )
+
+
+def _minima(model: Model) -> list[StationaryPoint]:
+    """Found in unit-size coordinates and mapped back; the Hessian's eigenvalues are of user units."""
+    scale = np.asarray(model.scaling.scale)
+    found = find_minima(model.unit.potential, model.scaling.to_unit(np.asarray(model.anchors)))
+    hessians = [np.asarray(jax.hessian(model.unit.potential)(jnp.asarray(point.x))) for point in found]
+    return [
+        replace(
+            point,
+            x=model.scaling.to_user(point.x),
+            energy=point.energy + model.scaling.log_determinant,
+            eigenvalues=np.linalg.eigvalsh(np.asarray(hessian, np.float64) / np.outer(scale, scale)),
+        )
+        for point, hessian in zip(found, hessians, strict=True)
+    ]
 
 
 def _counted(data: Trajectories) -> CountedEntropyProduction | None:

@@ -1,5 +1,6 @@
 """A run on disk: data sample, model, history, metrics, config, environment, page."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from ..models import Model, environment, load_model, save_model
 from ..training import EpochRecord, Fit
 
 MOST_SAMPLE_FRAMES = 200_000
+SUMMARY = ("result", "message", "start", "epochs", "kept_epoch", "seconds", "test_loss", "total_time")
 RESULT_FILES = (
     "model.uidd",
     "checkpoint.uidd",
@@ -115,23 +117,33 @@ class RunFolder:
 
     def model(self) -> Model:
         """The trained model."""
-        if not self.model_file.exists() and self.checkpoint_file.exists():
+        if not self.model_file.exists():
             raise InputError(
-                f"The run in '{self.path}' was interrupted. Go on with `uidd fit --resume --out {self.path}`."
+                f"The run in '{self.path}' did not end. Go on with `uidd fit --resume --out {self.path}`."
             )
         return load_model(self.model_file)
 
     def held_out(self) -> Trajectories:
         """Trajectories that took no part in training."""
-        return load_trajectories(self.path / "held-out.npz")
+        return self._read("held-out.npz", load_trajectories)
 
     def history(self) -> list[EpochRecord]:
         """One record an epoch."""
-        return [EpochRecord(**record) for record in read_json(self.path / "history.json")]
+        return self._read("history.json", lambda path: [EpochRecord(**record) for record in read_json(path)])
 
     def fit_summary(self) -> dict[str, Any]:
         """How training ended."""
-        return read_json(self.path / "fit.json")
+        return self._read("fit.json", lambda path: {name: read_json(path)[name] for name in SUMMARY})
+
+    def _read(self, name: str, reader: Callable[[Path], Any]) -> Any:
+        path = self.path / name
+        try:
+            return reader(path)
+        except (InputError, KeyError, TypeError) as error:
+            state = "damaged" if path.exists() else "missing"
+            raise InputError(
+                f"The run in '{self.path}' is incomplete: {name} is {state}. Fit again with --overwrite."
+            ) from error
 
     def environment(self) -> dict[str, str]:
         """Versions, device, commit."""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._checks import fail, numbers, positive
+from .._checks import fail, numbers, positive, whole_number
 from .._types import Result
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
@@ -32,6 +32,9 @@ class Simulation:
     def shape(self) -> tuple[int, ...]:
         """The shape of `states`."""
         return self.states.shape
+
+    def __repr__(self) -> str:
+        return f"Simulation(shape {self.shape}, step {self.step:.3g}, {self.result})"
 
     def __len__(self) -> int:
         return len(self.states)
@@ -67,6 +70,9 @@ def simulate(
         step: The largest internal step; by default a twentieth of the shortest relaxation time met at
             the starts, and never more than the shortest output interval.
     """
+    if not isinstance(dynamics, AbstractDynamics):
+        fail("dynamics", "a model or other dynamics", type(dynamics).__name__)
+    whole_number("seed", seed, least=0)
     wanted_times, wanted_starts = "at least two increasing finite times", "finite, of shape (D,) or (n, D)"
     grid = numbers("times", times, wanted_times)
     starts = np.atleast_2d(numbers("x0", x0, wanted_starts))

@@ -49,6 +49,13 @@ class StationarySamples:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.states, dtype)
 
+    def __repr__(self) -> str:
+        chains, draws, dimension = self.chains.shape
+        return (
+            f"StationarySamples({chains} chains x {draws} draws, D={dimension}, R-hat {self.r_hat:.4f}, "
+            f"effective {self.effective_sample_size:.0f}, {self.result})"
+        )
+
     def __len__(self) -> int:
         return self.chains.shape[0] * self.chains.shape[1]
 
@@ -74,7 +81,10 @@ def sample_stationary(
         starts: States `(n, D)` from which chains start, at random; a model's anchors by default.
         chains: How many chains; by default one for every 250 draws, at least 40 and at most 400.
     """
+    if not isinstance(dynamics, AbstractDynamics):
+        fail("dynamics", "a model or other dynamics", type(dynamics).__name__)
     whole_number("count", count)
+    whole_number("seed", seed, least=0)
     chains = min(max(count // 250, 40), 400) if chains is None else whole_number("chains", chains, least=4)
     pool = _starting_pool(dynamics, starts)
     if isinstance(dynamics, Model):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._checks import whole_number
+from .._checks import fail, whole_number
 from .._types import Result
 from ..data import Trajectories
 from .records import Estimate
@@ -85,7 +85,10 @@ def count_entropy_production(
     the bins and on the amount of data: read it beside its `null`. The error bar is a bootstrap over
     trajectories and does not hold that bias.
     """
+    if not isinstance(data, Trajectories):
+        fail("data", "Trajectories", type(data).__name__, "Use uidd.Trajectories.from_arrays(x, dt=...).")
     bins = whole_number("bins", bins, least=2)
+    whole_number("resamples", resamples, least=2)
     data = data if len(data) >= 20 else data.in_blocks(20)
     moves, paths = _Moves.of(data, bins), len(data)
     once, ahead = np.ones(paths), np.zeros(paths, bool)
@@ -109,6 +112,8 @@ def count_entropy_production(
 
 
 def _judged(counted: CountedEntropyProduction) -> Result:
+    if counted.transitions < 100:
+        return Result("not_judged", f"{counted.transitions} transitions are too few to count.")
     if counted.unpaired_share > 0.1:
         return Result(
             "unpaired",

@@ -49,6 +49,8 @@ def entropy_production_rate(dynamics: AbstractDynamics, samples: Any) -> Estimat
         fail("samples", "draws of shape (n, D) or (chains, n, D)", f"shape {draws.shape}")
     chains = getattr(samples, "chains", draws if draws.ndim == 3 else draws[:, None])
     states = chains.reshape(-1, draws.shape[-1])
+    if isinstance(dynamics, Model) and draws.shape[-1] != dynamics.dimension:
+        fail("samples", f"states of {dynamics.dimension} coordinates, as the model's", f"shape {draws.shape}")
     if isinstance(dynamics, Model):  # in unit-size coordinates no digit is lost to offsets
         unit_states = dynamics.scaling.to_unit(states)
         values = _mapped(dynamics.unit, jnp.asarray(unit_states)) / dynamics.scaling.time

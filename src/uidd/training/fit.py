@@ -57,6 +57,10 @@ class Fit:
     test: Trajectories
     total_time: float
 
+    def __repr__(self) -> str:
+        epochs = f"{self.history[-1].epoch} epochs, kept {self.kept.epoch}"
+        return f"Fit({self.result}; {epochs}; {self.seconds:.0f} s)"
+
 
 def fit(
     data: Trajectories,
@@ -88,6 +92,12 @@ def fit(
     """
     if not isinstance(data, Trajectories):
         fail("data", "Trajectories", type(data).__name__, "Use uidd.Trajectories.from_arrays(x, dt=...).")
+    if not isinstance(architecture, Architecture | str):
+        fail("architecture", "an Architecture or its name", repr(architecture))
+    if plan is not None and not isinstance(plan, Plan):
+        fail("plan", "a Plan", repr(plan), "Use uidd.Plan(steps=...).")
+    if resume and checkpoint is None:
+        fail("checkpoint", "given with `resume`", "none", "Name the file to go on from.")
     begun = time.monotonic()
     architecture = Architecture.named(architecture) if isinstance(architecture, str) else architecture
     if circulation is not None:

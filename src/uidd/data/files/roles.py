@@ -15,6 +15,7 @@ _TRAJECTORY = re.compile(
 _FRAME = re.compile(r"frames?" + _NUMBERED + r"|time_?point|time_?index|position_t_frame")
 _INDEX = re.compile(
     r"|unnamed:_\d+(_level_\d+)?|index|row(_?(id|number|names?))?|__index_level_\d+__|(time_?)?step|iteration"
+    r"|quality|visibility|radius|manual_.*|spot_id"  # what tracking programs write beside positions
 )
 _UNIT = r"([fpnuµμm]?s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?)"
 _TIME = re.compile(
