@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._checks import ComputationError as ComputationError
     from ._checks import InputError as InputError
     from ._types import Result as Result
     from .data import Trajectories as Trajectories
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "_checks": ("ComputationError", "InputError"),
+    "_checks": ("InputError",),
     "_types": ("Result",),
     "data": ("Trajectories", "load_trajectories", "save_trajectories"),
     "landscape": ("find_minima",),

@@ -14,10 +14,6 @@ class InputError(ValueError):
     """Something the user gave cannot be used; the message is one sentence that says why."""
 
 
-class ComputationError(RuntimeError):
-    """A computation did not succeed and was not asked to return its result code instead."""
-
-
 def fail(name: str, must: str, got: object, advice: str = "") -> NoReturn:
     """Raise the error for argument `name`.
 

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 Scalar = Float[Array, ""]
 State = Float[Array, " D"]
 Matrix = Float[Array, "D D"]
-States = Float[Array, "n D"]
 
-__all__ = ["ArrayLike", "Matrix", "Result", "Scalar", "State", "States"]
+__all__ = ["Matrix", "Result", "Scalar", "State"]
 
 
 @dataclass(frozen=True, eq=False)

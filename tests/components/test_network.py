@@ -1,6 +1,7 @@
 """The network's Jacobian, pushed forward by hand, against automatic differentiation."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -51,3 +52,16 @@ def test_a_network_starts_at_the_given_constant_and_can_leave_it(
     # Hidden layers that were zero too could not learn: the gradient for the last matrix must not vanish.
     gradient = quickly(jax.grad(lambda n: n(z[0]).sum()))(started)
     assert np.abs(gradient.readout[0]).min() > 0
+
+
+@pytest.mark.parametrize("widths", [(), (5,), (5, 4), (5, 4, 3)])
+def test_contracted_and_hidden_jacobians_equal_those_by_automatic_differentiation(widths, x64):
+    """q_i = sum_ja weights_ija J_ja, and J = (Jacobian of the last hidden layer) R, at every depth."""
+    network = Network(3, 2, widths, "tanh", key=jax.random.key(0))
+    z, weights = jnp.array([0.3, -0.2, 0.5]), np.random.default_rng(0).standard_normal((4, 3, 2))
+    jacobian = jax.jacfwd(network)(z).T
+    value, contracted = network.with_derivatives(z, weights)
+    np.testing.assert_allclose(value, network(z), rtol=1e-12)
+    np.testing.assert_allclose(contracted, np.einsum("nja,ja->n", weights, jacobian), rtol=1e-6, atol=1e-8)
+    _, hidden = network.with_hidden_jacobian(z)
+    np.testing.assert_allclose(hidden @ network.readout[0], jacobian, rtol=1e-6, atol=1e-8)

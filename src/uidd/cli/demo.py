@@ -1,5 +1,6 @@
 """`uidd demo`: the whole way on the paper's linear case."""
 
+from .._checks import InputError
 from .options import Out, Overwrite, Quiet, Seed
 
 
@@ -13,6 +14,7 @@ def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, q
     from ..report import render_page
     from ..report.run_folder import RunFolder
     from .analyze import analyzed, show
+    from .fit import how_it_went
 
     run = RunFolder.create(out, overwrite=overwrite)
     print("1/4  simulate: 10,000 paths of the paper's linear case (lambda = 1, Euler steps of 0.01)")
@@ -22,8 +24,10 @@ def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, q
     print(f"     {data}")
     print("2/4  fit")
     fit = experiment.train(data, seed, checkpoint=run.checkpoint_file, progress=not quiet)
+    if fit.result == "interrupted":
+        raise InputError(f"{fit.result.message} Run the demo again with --overwrite.")
     run.write_fit(fit, config)
-    print(f"     {fit.result} after {len(fit.history) - 1} epochs, {fit.seconds:.0f} s")
+    print(f"     {how_it_went(fit)}")
     print("3/4  sample the stationary density and analyse")
     analysis = analyzed(run, seed)
     print("4/4  report")

@@ -1,16 +1,21 @@
 """`uidd fit`: learn a model from a file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._checks import InputError, fail
 from .options import Out, Overwrite, Quiet, Seed, among
 
+if TYPE_CHECKING:
+    from ..training import Fit
+
 
 def _architectures() -> list[str]:
-    return ["default", "linear", "polymer", "sgld"]
+    from ..models import ARCHITECTURES
+
+    return list(ARCHITECTURES)
 
 
 def fit(
@@ -82,6 +87,8 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     from ..training import Plan
     from ..training import fit as train
 
+    if not isinstance(config.get("data"), dict):
+        raise InputError(f"The run in '{run.path}' was not made by `uidd fit`; run its own command again.")
     options = dict(config["data"])
     trajectories = load_trajectories(options.pop("path"), **options)
     if config["time_unit"] is not None:
@@ -105,10 +112,12 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     if fit.result.code == "interrupted":
         raise InputError(f"{fit.result.message} Go on with: uidd fit --resume --out {run.path}")
     run.write_fit(fit, config)
-    kept = (
-        f"weights of epoch {fit.kept.epoch}"
-        if fit.kept.epoch
-        else "the linear start, which networks did not beat"
-    )
-    print(f"Training: {fit.result}; epochs: {fit.history[-1].epoch}; kept: {kept}; {fit.seconds:.0f} s")
+    print(f"Training: {how_it_went(fit)}")
     print(f"Model in {run.model_file}. Next: uidd analyze {run.path}")
+
+
+def how_it_went(fit: "Fit") -> str:
+    """One line on how training ended and which weights were kept."""
+    start = "the linear start, which networks did not beat"
+    kept = f"weights of epoch {fit.kept.epoch}" if fit.kept.epoch else start
+    return f"{fit.result}; epochs: {fit.history[-1].epoch}; kept: {kept}; {fit.seconds:.0f} s"

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from .._checks import ComputationError, InputError
+from .._checks import InputError
 from .analyze import analyze
 from .demo import demo
 from .fit import fit
@@ -48,7 +48,7 @@ def run() -> None:
             print(told)
             sys.exit(error.exit_code)
         sys.exit(_told(told, code=error.exit_code))
-    except (InputError, ComputationError) as error:
+    except InputError as error:
         sys.exit(_told(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(_told("Interrupted."))

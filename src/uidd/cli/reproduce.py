@@ -12,7 +12,9 @@ def _experiments() -> list[str]:
 
 
 def _sizes() -> list[str]:
-    return ["quick", "paper"]
+    from ..experiments.linear import SIZES
+
+    return list(SIZES)
 
 
 def reproduce(

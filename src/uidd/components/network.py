@@ -81,7 +81,7 @@ class Network(eqx.Module):
 
         With two hidden layers A, B and the readout R the Jacobian is bilinear in the slopes s, t of the
         layers: q_i = s^T K_i t, K_i[h, k] = B_hk sum_ja weights_ija A_jh R_ka. K is the same for all states
-        of a batch, and what is left is one matrix product. Twice as fast as contracting the Jacobian.
+        of a batch, and what is left is one matrix product.
         """
         if len(self.hidden) != 2:
             value, jacobian = self.with_jacobian(z)

@@ -108,11 +108,6 @@ class Trajectories:
         """The observed time, summed over all pieces."""
         return float(sum(t[-1] - t[0] for t in self.times))
 
-    @property
-    def typical_step(self) -> float:
-        """The median time between two frames."""
-        return float(np.median(np.concatenate([np.diff(t) for t in self.times])))
-
     def __len__(self) -> int:
         return len(self.states)
 

@@ -117,8 +117,7 @@ def _one(system: Linear, size: Size, seed: int) -> LinearCase:
 def _integrated(model: Model, total_time: float, draws: int, seed: int) -> Estimate:
     """The rate over draws from e^-V; its error joins Monte Carlo and the irreducible spread."""
     integrated = entropy_production_rate(model, sample_stationary(model, draws, seed=seed))
-    spread = irreducible_spread(integrated.rate, total_time)
-    return Estimate(integrated.rate, float(np.hypot(integrated.standard_error, spread)), integrated.result)
+    return integrated.widened(irreducible_spread(integrated.rate, total_time))
 
 
 def field_errors(model: AbstractDynamics, system: Linear, states: np.ndarray) -> tuple[float, float]:

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._types import Result
 from ..data import Trajectories
 from ..landscape import StationaryPoint, find_minima
 from ..models import Model
@@ -110,11 +109,7 @@ def analyze(
     """
     samples = sample_stationary(model, draws, seed=seed)
     integrated = entropy_production_rate(model, samples)
-    rate, mc_error = integrated.rate, integrated.standard_error
-    spread = irreducible_spread(rate, total_time)
-    headline = Estimate(rate, float(np.hypot(mc_error, spread)), integrated.result)
-    if not np.isfinite(rate):
-        headline = Estimate(rate, float("nan"), Result("not_finite", "The rate is not a finite number."))
+    spread = irreducible_spread(integrated.rate, total_time)
     # In unit-size coordinates no digit is lost to offsets.
     unit, time = model.unit, model.scaling.time
     some = jnp.asarray(model.scaling.to_unit(samples.states[:: max(1, len(samples) // 20_000)]))
@@ -123,8 +118,8 @@ def analyze(
     system_error = float(system.std(ddof=1) / len(system) ** 0.5)
     recorded = _like_sized(data)
     return Analysis(
-        entropy_production=headline,
-        monte_carlo_error=mc_error,
+        entropy_production=integrated.widened(spread),
+        monte_carlo_error=integrated.standard_error,
         irreducible_spread=spread,
         noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),

@@ -22,6 +22,10 @@ class Estimate:
         half = 1.959964 * self.standard_error
         return self.rate - half, self.rate + half
 
+    def widened(self, spread: float) -> "Estimate":
+        """The same value with an independent error joined to its own."""
+        return Estimate(self.rate, float(np.hypot(self.standard_error, spread)), self.result)
+
     def to_dict(self) -> dict[str, Any]:
         """As in `metrics.json`; what is not finite becomes null, and the result says why."""
         low, high = self.interval

@@ -42,13 +42,9 @@ def read(path: Path) -> Table:
         names = _names_in(comment, separator, len(heads))
     else:
         names, frame = heads, frame[1:]
-        # Tracking programs write up to three more lines of words: long names, short names, units.
-        for _ in range(min(3, frame.height)):
-            if any(_is_number(value) for value in frame.row(0) if value is not None):
-                break
-            if all(value is None for value in frame.row(0)):
-                break
-            frame = frame[1:]
+        if "POSITION_X" in names:  # TrackMate: long names, short names and units follow the header
+            words = [not any(map(_is_number, filter(None, row))) for row in frame.head(3).rows()]
+            frame = frame[sum(words) :] if all(words) else frame
         if frame.height == 0:
             fail("path", "a table with rows below its header", f"{str(path)!r}, which has none")
     return _by_name(names, frame.get_columns())
