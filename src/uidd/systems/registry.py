@@ -1,12 +1,20 @@
 """Every system of the package by name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from .._checks import one_of
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
+from .beads import Beads
+from .double_well import DoubleWell
+from .gyrator import Gyrator
 from .linear import Linear
+from .metastable import Metastable
+from .muller_brown import MullerBrown
+from .trap import Trap
+from .varying_noise import VaryingNoise
 
 
 class System(Protocol):
@@ -14,12 +22,12 @@ class System(Protocol):
 
     @property
     def dynamics(self) -> AbstractDynamics:
-        """V, sigma and W in closed form."""
+        """V, sigma and W."""
         ...
 
     @property
     def entropy_production_rate(self) -> float:
-        """The exact rate."""
+        """The exact rate, in k_B per unit time."""
         ...
 
     def simulate(
@@ -29,7 +37,17 @@ class System(Protocol):
         ...
 
 
-SYSTEMS: dict[str, Callable[..., System]] = {"linear": Linear}
+SYSTEMS: dict[str, Callable[..., System]] = {
+    "linear": Linear,
+    "beads-2": Beads,
+    "beads-5": partial(Beads, count=5),
+    "trap": Trap,
+    "double-well": DoubleWell,
+    "metastable": Metastable,
+    "muller-brown": MullerBrown,
+    "gyrator": Gyrator,
+    "varying-noise": VaryingNoise,
+}
 
 
 def system(name: str, **parameters: float) -> System:
