@@ -2,8 +2,10 @@
 
 import abc
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -39,11 +41,11 @@ class FieldCirculation(AbstractCirculation):
 
     def __call__(self, z: State) -> Matrix:
         """W(z)."""
-        return _weighted_sum(self._basis(len(z)), self.network(z))
+        return _weighted_sum(_basis(self.pairs, len(z)), self.network(z))
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
         """W = sum_p basis_p H_p, and (div W)_i = sum_jp basis_ijp d_j H_p."""
-        basis = self._basis(len(z))
+        basis = _basis(self.pairs, len(z))
         H, div_W = self.network.with_derivatives(z, basis)
         return _weighted_sum(basis, H), div_W
 
@@ -52,12 +54,50 @@ class FieldCirculation(AbstractCirculation):
         a, b = np.asarray(self.pairs).T
         return FieldCirculation(self.network.starting_at(circulation[a, b]), self.pairs)
 
-    def _basis(self, dimension: int) -> Float[np.ndarray, "D D p"]:
-        """e_a e_b^T - e_b e_a^T for every pair, the pairs last."""
+
+class ConstantCirculation(AbstractCirculation):
+    """The same W everywhere, on a fixed list of coordinate pairs. div W = 0."""
+
+    fields: Float[Array, " p"]
+    pairs: tuple[tuple[int, int], ...] = eqx.field(static=True)
+
+    def __call__(self, z: State) -> Matrix:
+        """W."""
+        return _weighted_sum(_basis(self.pairs, len(z)), self.fields)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """W, and zero."""
+        return self(z), jnp.zeros_like(z)
+
+    def starting_at(self, circulation: Matrix) -> "ConstantCirculation":
+        """This W; entries outside the pairs are left out."""
         a, b = np.asarray(self.pairs).T
-        unit = np.eye(dimension, dtype=np.float32)
-        upper = unit[:, None, a] * unit[None, :, b]
-        return upper - upper.transpose(1, 0, 2)
+        return ConstantCirculation(circulation[a, b], self.pairs)
+
+
+class PlaneCirculation(AbstractCirculation):
+    """W(z) = W_0 + sum_k h_k(z) (a_k b_k^T - b_k a_k^T): a full constant part, and fields in drawn planes.
+
+    For many dimensions: as many fields as there are planes, instead of D (D - 1) / 2.
+    """
+
+    constant: ConstantCirculation
+    network: Network
+    planes: Float[Array, "D D k"]
+
+    def __call__(self, z: State) -> Matrix:
+        """W(z)."""
+        return self.constant(z) + self.planes @ self.network(z)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """(div W)_i = sum_jk planes_ijk d_j h_k."""
+        h, J = self.network.with_jacobian(z)
+        return self.constant(z) + self.planes @ h, jnp.einsum("ijk,jk->i", self.planes, J)
+
+    def starting_at(self, circulation: Matrix) -> "PlaneCirculation":
+        """W_0 = circulation, h = 0."""
+        still = self.network.starting_at(jnp.zeros(self.planes.shape[-1]))
+        return PlaneCirculation(self.constant.starting_at(circulation), still, self.planes)
 
 
 class NoCirculation(AbstractCirculation):
@@ -91,6 +131,11 @@ class Tridiagonal:
         """(0, 1), (1, 2), ..."""
         return tuple((d, d + 1) for d in range(dimension - 1))
 
+    @property
+    def plain(self) -> "Uniform":
+        """Without its networks."""
+        return Uniform("tridiagonal")
+
     def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
         """Random weights; no circulation in one dimension."""
         return _fields(self, dimension, key)
@@ -105,7 +150,12 @@ class Full:
 
     def pairs(self, dimension: int) -> tuple[tuple[int, int], ...]:
         """Every a < b."""
-        return tuple((a, b) for a in range(dimension) for b in range(a + 1, dimension))
+        return _all_pairs(dimension)
+
+    @property
+    def plain(self) -> "Uniform":
+        """Without its networks."""
+        return Uniform("full")
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
         """Random weights; no circulation in one dimension."""
@@ -113,8 +163,59 @@ class Full:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Specification of a W of drawn units: all fields (as `Full`) up to five dimensions, `PlaneCirculation`
+    with D planes above.
+    """
+
+    width: int = 64
+    scales: tuple[float, ...] = (0.3, 1.0)
+
+    @property
+    def plain(self) -> "Uniform":
+        """Without its networks."""
+        return Uniform("full")
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
+        """Drawn units with a zero readout; no circulation in one dimension."""
+        pairs = _all_pairs(dimension)
+        if not pairs:
+            return NoCirculation()
+        if dimension <= 5:
+            network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
+            return FieldCirculation(network, pairs)
+        network_key, plane_key = jax.random.split(key)
+        a, b = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
+        planes = a[:, None] * b[None] - b[:, None] * a[None]
+        network = Network.drawn(dimension, dimension, self.width, self.scales, key=network_key)
+        return PlaneCirculation(Uniform("full").build(dimension, key=key), network, planes)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Specification of a constant W: `full`, or the paper's `tridiagonal` pairs."""
+
+    shape: Literal["full", "tridiagonal"] = "full"
+
+    @property
+    def plain(self) -> "Uniform":
+        """Itself."""
+        return self
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> Any:
+        """Zero; nothing is random here."""
+        pairs = Full().pairs(dimension) if self.shape == "full" else Tridiagonal().pairs(dimension)
+        return ConstantCirculation(jnp.zeros(len(pairs)), pairs) if pairs else NoCirculation()
+
+
+@dataclass(frozen=True)
 class Absent:
     """Specification of W = 0: a model in detailed balance."""
+
+    @property
+    def plain(self) -> "Absent":
+        """Itself."""
+        return self
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
         """Nothing to draw."""
@@ -131,3 +232,15 @@ def _fields(spec: Tridiagonal | Full, dimension: int, key: PRNGKeyArray) -> Abst
 def _weighted_sum(basis: Float[np.ndarray, "D D p"], H: Float[Array, " p"]) -> Matrix:
     # By a matrix product: scattering into small arrays is slow on a CPU.
     return (H @ basis.reshape(-1, len(H)).T).reshape(basis.shape[:2])
+
+
+def _basis(pairs: tuple[tuple[int, int], ...], dimension: int) -> Float[np.ndarray, "D D p"]:
+    """e_a e_b^T - e_b e_a^T for every pair, the pairs last."""
+    a, b = np.asarray(pairs).T
+    unit = np.eye(dimension, dtype=np.float32)
+    upper = unit[:, None, a] * unit[None, :, b]
+    return upper - upper.transpose(1, 0, 2)
+
+
+def _all_pairs(dimension: int) -> tuple[tuple[int, int], ...]:
+    return tuple((a, b) for a in range(dimension) for b in range(a + 1, dimension))

@@ -81,6 +81,33 @@ class TriangularDiffusion(AbstractDiffusion):
         return TriangularDiffusion(strict=strict, diagonal=diagonal)
 
 
+class ScaledDiffusion(AbstractDiffusion):
+    """sigma(z) = diag(e^{n(z)}) L with a constant L: D fields instead of D (D + 1) / 2.
+
+    The correlations of the noise are the same everywhere; its strengths vary.
+    """
+
+    factor: "ConstantDiffusion"
+    network: Network
+
+    def __call__(self, z: State) -> Matrix:
+        """sigma(z)."""
+        return jnp.exp(self.network(z))[:, None] * self.factor(z)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """(div M)_i = sum_j M_ij (d_j n_i + d_j n_j)."""
+        n, J = self.network.with_jacobian(z)
+        sigma = jnp.exp(n)[:, None] * self.factor(z)
+        M = sigma @ sigma.T / 2
+        return sigma, jnp.sum(M * J.T, axis=1) + M @ jnp.diag(J)
+
+    def starting_at(self, sigma: Matrix) -> "ScaledDiffusion":
+        """L = sigma, n = 0."""
+        return ScaledDiffusion(
+            self.factor.starting_at(sigma), self.network.starting_at(jnp.zeros(len(sigma)))
+        )
+
+
 class ConstantDiffusion(AbstractDiffusion):
     """The same sigma everywhere: full (lower triangular) or diagonal. div M = 0."""
 
@@ -133,6 +160,11 @@ class Triangular:
     widths: tuple[int, ...] = (32, 32)
     activation: str = "tanh"
 
+    @property
+    def plain(self) -> "Constant":
+        """The same noise everywhere."""
+        return Constant("full")
+
     def build(self, dimension: int, *, key: PRNGKeyArray) -> TriangularDiffusion:
         """Random weights for a state of `dimension` coordinates."""
         strict_key, diagonal_key = jax.random.split(key)
@@ -144,10 +176,41 @@ class Triangular:
 
 
 @dataclass(frozen=True)
+class Varying:
+    """Specification of a sigma of drawn units: `TriangularDiffusion` in up to three dimensions, where all of
+    sigma may vary, and `ScaledDiffusion` above, where its entries would be too many.
+    """
+
+    width: int = 32
+    scales: tuple[float, ...] = (0.3, 1.0)
+
+    @property
+    def plain(self) -> "Constant":
+        """The same noise everywhere."""
+        return Constant("full")
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractDiffusion:
+        """Drawn units with a zero readout."""
+        keys = jax.random.split(key)
+        fields = [
+            Network.drawn(dimension, n, self.width, self.scales, key=k)
+            for n, k in zip((dimension, dimension * (dimension - 1) // 2), keys, strict=True)
+        ]
+        if dimension > 3:
+            return ScaledDiffusion(Constant("full").build(dimension, key=key), fields[0])
+        return TriangularDiffusion(strict=fields[1] if dimension > 1 else None, diagonal=fields[0])
+
+
+@dataclass(frozen=True)
 class Constant:
     """Specification of `ConstantDiffusion`: `diagonal` (polymer) or `full` (linear case)."""
 
     shape: Literal["full", "diagonal"] = "full"
+
+    @property
+    def plain(self) -> "Constant":
+        """Itself."""
+        return self
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> ConstantDiffusion:
         """The unit matrix; nothing is random here."""

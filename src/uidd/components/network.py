@@ -23,9 +23,17 @@ class Network(eqx.Module):
     hidden: tuple[tuple[Array, Array], ...]
     readout: tuple[Array, Array]
     activation: str = eqx.field(static=True)
+    scales: tuple[float, ...] = eqx.field(static=True)
 
     def __init__(
-        self, dimension: int, outputs: int, widths: Sequence[int], activation: str, *, key: PRNGKeyArray
+        self,
+        dimension: int,
+        outputs: int,
+        widths: Sequence[int],
+        activation: str,
+        *,
+        scales: tuple[float, ...] = (1.0,),
+        key: PRNGKeyArray,
     ):
         sizes = [dimension, *widths, outputs]
         shapes = list(pairwise(sizes))
@@ -40,6 +48,35 @@ class Network(eqx.Module):
         self.hidden = tuple(hidden)
         self.readout = readout
         self.activation = activation
+        self.scales = scales
+
+    @classmethod
+    def drawn(
+        cls, dimension: int, outputs: int, width: int, scales: Sequence[float], *, key: PRNGKeyArray
+    ) -> "Network":
+        """One hidden layer of tanh steps whose widths are drawn at several scales, and a zero readout.
+
+        A unit tanh(A . (z - c)) is a step across c of width 1 / |A|. Directions are uniform, |A| is about its
+        scale, and c is uniform over four standard deviations in every coordinate (the states are of unit
+        size), so the steps cover where the data are and a margin around it. Units of one scale are
+        neighbours: `scale_of_unit` tells them apart, so that each scale can have a prior of its own.
+        """
+        direction_key, center_key = jax.random.split(key)
+        A = jax.random.normal(direction_key, (dimension, width)) / dimension**0.5
+        A = A * jnp.asarray(scales)[cls._scale_of_unit(width, len(scales))]
+        c = jax.random.uniform(center_key, (dimension, width), minval=-4.0, maxval=4.0)
+        network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
+        network = eqx.tree_at(lambda n: n.hidden, network, ((A, -jnp.sum(A * c, axis=0)),))
+        return network.starting_at(jnp.zeros(outputs))
+
+    @staticmethod
+    def _scale_of_unit(width: int, scales: int) -> np.ndarray:
+        return np.arange(width) * scales // width
+
+    @property
+    def scale_of_unit(self) -> np.ndarray:
+        """For every unit of the last hidden layer, which of `scales` it was drawn at."""
+        return self._scale_of_unit(len(self.readout[0]), len(self.scales))
 
     def __call__(self, z: State) -> Float[Array, " m"]:
         """The value alone."""

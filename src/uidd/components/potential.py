@@ -24,6 +24,10 @@ class AbstractPotential(eqx.Module):
     def __call__(self, z: State) -> Scalar:
         """V(z)."""
 
+    def gradient(self, z: State) -> State:
+        """grad V(z)."""
+        return jax.grad(self)(z)
+
     @abc.abstractmethod
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "AbstractPotential":
         """The same potential with weights such that V = (z - mean)^T stiffness (z - mean) / 2."""
@@ -69,6 +73,65 @@ class SumOfSquaresPotential(AbstractPotential):
         return eqx.tree_at(lambda p: (p.network, p.slopes), self, (network, slopes))
 
 
+class QuadraticPotential(AbstractPotential):
+    """V(z) = |G (z - m)|^2 / 2 + b |z|^2 + u(z), with a bounded network u or none.
+
+    V - u >= b |z|^2 and u is bounded, so e^-V is integrable whatever the weights. Unlike in the sum
+    of squares, u enters linearly: its readout is found by a few Gauss-Newton steps. G is the upper triangle
+    of `root`, so that no rotation of it is left free.
+    """
+
+    network: Network | None
+    root: Matrix
+    mean: State
+    b: float = eqx.field(static=True)
+
+    @property
+    def minimal_stiffness(self) -> float:
+        """2 b, what is left when G vanishes."""
+        return 2 * self.b
+
+    def __call__(self, z: State) -> Scalar:
+        """V(z)."""
+        u = jnp.triu(self.root) @ (z - self.mean)
+        V = jnp.dot(u, u) / 2 + self.b * jnp.dot(z, z)
+        return V if self.network is None else V + self.network(z)[0]
+
+    def gradient(self, z: State) -> State:
+        """G^T G (z - m) + 2 b z + grad u, the network's derivative pushed forward."""
+        G = jnp.triu(self.root)
+        dV = (G @ (z - self.mean)) @ G + 2 * self.b * z
+        return dV if self.network is None else dV + self.network.with_jacobian(z)[1][:, 0]
+
+    def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "QuadraticPotential":
+        """G^T G = stiffness - 2 b, and m such that the gradient vanishes at `mean`."""
+        rest = stiffness - 2 * self.b * jnp.eye(len(mean))
+        values, vectors = jnp.linalg.eigh(rest)
+        root = jnp.linalg.cholesky((vectors * jnp.maximum(values, 1e-6)) @ vectors.T).T
+        shifted = mean + 2 * self.b * jnp.linalg.solve(root.T @ root, mean)
+        network = self.network and self.network.starting_at(jnp.zeros(1))
+        return QuadraticPotential(network, root, shifted, self.b)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Specification of `QuadraticPotential`: a quadratic, plus a network of `width` drawn units if any."""
+
+    width: int = 192
+    scales: tuple[float, ...] = (0.3, 1.0, 3.0)
+    b: float = 1e-3
+
+    @property
+    def plain(self) -> "Quadratic":
+        """Without its network."""
+        return Quadratic(0, (), self.b)
+
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> QuadraticPotential:
+        """Drawn units with a zero readout, and the unit matrix."""
+        network = Network.drawn(dimension, 1, self.width, self.scales, key=key) if self.width else None
+        return QuadraticPotential(network, jnp.eye(dimension), jnp.zeros(dimension), self.b)
+
+
 @dataclass(frozen=True)
 class SumOfSquares:
     """Specification of `SumOfSquaresPotential`; defaults are the paper's for SGLD."""
@@ -79,6 +142,11 @@ class SumOfSquares:
     b1: float = 1.0
     b2: float = 1.0
     b3: float = 1e-3
+
+    @property
+    def plain(self) -> Quadratic:
+        """The quadratic that is left without U."""
+        return Quadratic(0, (), self.b3)
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> SumOfSquaresPotential:
         """Random weights for a state of `dimension` coordinates."""

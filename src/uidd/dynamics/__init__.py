@@ -5,4 +5,5 @@ from .closed_form import ClosedFormDynamics as ClosedFormDynamics
 from .components import ComponentDynamics as ComponentDynamics
 from .divergence import divergence as divergence
 from .divergence import matrix_divergence as matrix_divergence
+from .triangular import cholesky as cholesky
 from .triangular import solve_lower as solve_lower

@@ -1,6 +1,7 @@
 """Dynamics made of learnable components."""
 
 import equinox as eqx
+import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
 from ..components import AbstractCirculation, AbstractDiffusion, AbstractPotential
@@ -24,6 +25,10 @@ class ComponentDynamics(AbstractDynamics):
     def potential(self, z: State) -> Scalar:
         """V = V~ / T."""
         return self.potential_component(z) / self.temperature
+
+    def potential_gradient(self, z: State) -> State:
+        """grad V = grad V~ / T."""
+        return self.potential_component.gradient(jnp.asarray(z, jnp.result_type(float))) / self.temperature
 
     def diffusion(self, z: State) -> Matrix:
         """sigma = sqrt(T) sigma~."""

@@ -1,5 +1,8 @@
 """Transition densities, one a file: the strategy object that `fit` receives."""
 
 from .abstract import AbstractLikelihood as AbstractLikelihood
+from .choice import StepChoice as StepChoice
+from .choice import choose_steps as choose_steps
+from .cubature import Cubature as Cubature
 from .dyngma import DynGMA as DynGMA
 from .euler_maruyama import EulerMaruyama as EulerMaruyama

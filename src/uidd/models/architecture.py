@@ -1,6 +1,6 @@
 """What to build: one specification for each component, by name or by hand."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import equinox as eqx
@@ -8,18 +8,38 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from .._checks import InputError, one_of, positive, whole_number
-from ..components import ACTIVATIONS, Absent, Constant, Full, SumOfSquares, Triangular, Tridiagonal
+from ..components import (
+    ACTIVATIONS,
+    Absent,
+    Constant,
+    Drawn,
+    Full,
+    Quadratic,
+    SumOfSquares,
+    Triangular,
+    Tridiagonal,
+    Uniform,
+    Varying,
+)
 from ..dynamics import ComponentDynamics
 
-Potential = SumOfSquares
-Diffusion = Triangular | Constant
-Circulation = Tridiagonal | Full | Absent
+Potential = Quadratic | SumOfSquares
+Diffusion = Varying | Triangular | Constant
+Circulation = Drawn | Tridiagonal | Full | Uniform | Absent
 
 _KINDS: dict[str, dict[str, type]] = {
-    "potential": {"SumOfSquares": SumOfSquares},
-    "diffusion": {"Triangular": Triangular, "Constant": Constant},
-    "circulation": {"Tridiagonal": Tridiagonal, "Full": Full, "Absent": Absent},
+    "potential": {"Quadratic": Quadratic, "SumOfSquares": SumOfSquares},
+    "diffusion": {"Varying": Varying, "Triangular": Triangular, "Constant": Constant},
+    "circulation": {
+        "Drawn": Drawn,
+        "Tridiagonal": Tridiagonal,
+        "Full": Full,
+        "Uniform": Uniform,
+        "Absent": Absent,
+    },
 }
+# Hidden layers that are drawn once and not trained.
+_DRAWN = (Quadratic, Varying, Drawn, Constant, Uniform, Absent)
 
 
 @dataclass(frozen=True)
@@ -30,9 +50,9 @@ class Architecture:
     'shifted_requ'
     """
 
-    potential: Potential = field(default_factory=lambda: SumOfSquares(widths=(64,)))
-    diffusion: Diffusion = field(default_factory=Triangular)
-    circulation: Circulation = field(default_factory=lambda: Full(widths=(64, 64)))
+    potential: Potential = field(default_factory=Quadratic)
+    diffusion: Diffusion = field(default_factory=Varying)
+    circulation: Circulation = field(default_factory=Drawn)
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
@@ -42,9 +62,25 @@ class Architecture:
             if "activation" in options:
                 one_of("activation", options["activation"], ACTIVATIONS)
             if "shape" in options:
-                one_of("shape", options["shape"], ("full", "diagonal"))
+                one_of("shape", options["shape"], ("full", "diagonal", "tridiagonal"))
             for width in options.get("widths", ()):
                 whole_number("widths", width)
+
+    @property
+    def trains_hidden_layers(self) -> bool:
+        """Whether some network's hidden layers have to be trained; the default's are drawn at random."""
+        parts = (self.potential, self.diffusion, self.circulation)
+        return any(not isinstance(part, _DRAWN) for part in parts)
+
+    @property
+    def plain(self) -> "Architecture":
+        """Without networks: a linear drift and constant noise."""
+        return replace(
+            self,
+            potential=self.potential.plain,
+            diffusion=self.diffusion.plain,
+            circulation=self.circulation.plain,
+        )
 
     @classmethod
     def named(cls, name: str) -> "Architecture":

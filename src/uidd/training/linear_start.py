@@ -24,25 +24,55 @@ class LinearModel:
     result: Result
 
 
-def fit_linear(pairs: Transitions) -> LinearModel:
-    """Maximum Euler likelihood over all linear models.
+def fit_linear(pairs: Transitions, *, euler: bool = False) -> LinearModel:
+    """Maximum likelihood over all linear models: of the process itself, or of its Euler scheme.
 
-    Regression of the increments gives the drift A x + a and M; the Lyapunov equation
-    A C + C A^T = -2 M gives the stationary covariance C, and W = -(A C + M) is antisymmetric.
+    The process: regression of the next state gives e^{A dt} and the noise Q of a step, so A by a
+    logarithm, the stationary covariance C = e^{A dt} C e^{A^T dt} + Q, M = -(A C + C A^T) / 2 and
+    W = -(A C - C A^T) / 2. This needs frames at one dt. Euler: regression of the increments gives A and M, the
+    Lyapunov equation A C + C A^T = -2 M the rest.
 
-    Where the regressed drift is not stable there is no stationary density. Then the reversible
-    Gaussian with the data's own mean and covariance is taken, and the result says so.
+    What cannot be had falls back, and the result says so: to the Euler form (`euler_start`) where the
+    step varies or e^{A dt} has no real logarithm; to detailed balance with the data's own mean and
+    covariance (`reversible_start`) where the drift is not stable, so that nothing is stationary.
     """
+    found = None if euler else _fit_process(pairs)
+    if found is not None:
+        return found
+    found = _fit_euler(pairs)
+    if euler or not found.result.successful:
+        return found
+    words = "Frames of varying step, or too far apart for a logarithm; training starts from the Euler fit."
+    return LinearModel(found.mean, found.stiffness, found.diffusion, found.circulation, Result("euler_start", words))
+
+
+def _fit_process(pairs: Transitions) -> LinearModel | None:
+    count, dimension = pairs.start.shape
+    dt = float(np.mean(pairs.dt))
+    if np.ptp(pairs.dt) > 1e-3 * dt:
+        return None
+    step, a, residual = _regressed(pairs.start, pairs.increment)
+    step = np.eye(dimension) + step
+    eigenvalues = np.linalg.eigvals(step)
+    on_the_cut = (np.abs(eigenvalues.imag) < 1e-9) & (eigenvalues.real <= 0)
+    if on_the_cut.any() or not 1e-4 * dt < 1 - np.abs(eigenvalues).max():
+        return None
+    A = scipy.linalg.logm(step).real / dt
+    Q = residual.T @ residual / max(count - dimension - 1, 1)
+    C = scipy.linalg.solve_discrete_lyapunov(step, Q + 1e-9 * np.trace(Q) * np.eye(dimension))
+    M, W = -(A @ C + C @ A.T) / 2, -(A @ C - C @ A.T) / 2
+    if np.linalg.eigvalsh(M).min() < 1e-6 * np.trace(M) / dimension:
+        return None
+    mean = np.linalg.solve(np.eye(dimension) - step, a)
+    return LinearModel(mean, np.linalg.inv(C), np.linalg.cholesky(2 * M), W, Result())
+
+
+def _fit_euler(pairs: Transitions) -> LinearModel:
     count, dimension = pairs.start.shape
     root = np.sqrt(pairs.dt)[:, None]
-    design = np.concatenate([pairs.start, np.ones((count, 1))], axis=1) * root
-    target = pairs.increment / root
-    solution, *_ = np.linalg.lstsq(design, target, rcond=None)
-    A, a = solution[:-1].T, solution[-1]
-    residual = target - design @ solution
+    A, a, residual = _regressed(pairs.start, pairs.increment / root, weight=root)
     M = residual.T @ residual / (2 * max(count - dimension - 1, 1))
     M += 1e-6 * np.trace(M) / dimension * np.eye(dimension)
-    sigma = np.linalg.cholesky(2 * M)
     if np.linalg.eigvals(A).real.max() < -1e-3:
         C = scipy.linalg.solve_continuous_lyapunov(A, -2 * M)
         W = -(A @ C + M)
@@ -54,7 +84,14 @@ def fit_linear(pairs: Transitions) -> LinearModel:
             "reversible_start", "The linear fit is not stable; training starts in detailed balance."
         )
     C = (C + C.T) / 2 + 1e-9 * np.eye(dimension)
-    return LinearModel(mean, np.linalg.inv(C), sigma, (W - W.T) / 2, result)
+    return LinearModel(mean, np.linalg.inv(C), np.linalg.cholesky(2 * M), (W - W.T) / 2, result)
+
+
+def _regressed(start, target, *, weight=1.0):
+    """target = weight (A start + a) + residual by least squares."""
+    design = np.concatenate([start, np.ones((len(start), 1))], axis=1) * weight
+    solution, *_ = np.linalg.lstsq(design, target, rcond=None)
+    return solution[:-1].T, solution[-1], target - design @ solution
 
 
 def start_from_linear(

@@ -1,0 +1,70 @@
+"""How many steps the likelihood needs, from an estimate of what too few would cost."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._types import Result
+from ..dynamics import AbstractDynamics, solve_lower
+from .cubature import Cubature
+
+LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
+# Nats over all data. A degree of freedom that is fitted to noise gains half a nat.
+MOST_LOST = 0.5
+LOOKED_AT = 512
+
+
+@dataclass(frozen=True)
+class StepChoice:
+    """The cheapest likelihood whose step error the data cannot see.
+
+    Attributes:
+        likelihood: The one chosen.
+        lost: What its step error costs, in nats over all data: the divergence from the next finer one.
+        result: `ok`, or `coarse` if even the finest of the ladder loses more than half a nat.
+    """
+
+    likelihood: Cubature
+    lost: float
+    result: Result
+
+
+def choose_steps(
+    dynamics: AbstractDynamics,
+    starts: Float[np.ndarray, "n D"],
+    dt: Float[np.ndarray, " n"],
+    total: int,
+    *,
+    at_least: Cubature | None = None,
+) -> StepChoice:
+    """Climb the ladder of `Cubature` schemes until the step error is below half a nat over `total` pairs.
+
+    With the transition N(m, P) of one scheme and N(m', P') of the next, a pair loses
+    KL ~ |m - m'|_P^2 / 2 + |1 - L^-1 P' L^-T|^2 / 4 nats.
+    """
+    chosen = np.linspace(0, len(dt) - 1, min(LOOKED_AT, len(dt))).astype(int)
+    z, h = (jnp.asarray(part[chosen], jnp.result_type(float)) for part in (starts, dt))
+    first = 0 if at_least is None else LADDER.index(at_least)
+    coarse, lost = _moments(dynamics, LADDER[first], z, h), float("inf")
+    for likelihood, finer in zip(LADDER[first:-1], LADDER[first + 1 :], strict=True):
+        fine = _moments(dynamics, finer, z, h)
+        lost = float(jnp.mean(jax.vmap(_divergence)(*coarse, *fine))) * total
+        if lost < MOST_LOST:
+            return StepChoice(likelihood, lost, Result())
+        coarse = fine
+    words = "Even {} steps an interval leave an error of {:.2g} nats: the frames are far apart for this drift."
+    return StepChoice(LADDER[-1], lost, Result("coarse", words.format(LADDER[-1].steps, lost)))
+
+
+def _divergence(m: Array, L: Array, m_fine: Array, L_fine: Array) -> Array:
+    ratio = jax.vmap(lambda column: solve_lower(L, column), in_axes=1, out_axes=1)(L_fine)
+    return jnp.sum(solve_lower(L, m - m_fine) ** 2) / 2 + jnp.sum((jnp.eye(len(m)) - ratio @ ratio.T) ** 2) / 4
+
+
+@eqx.filter_jit
+def _moments(dynamics, likelihood, starts, dt):
+    return jax.vmap(lambda z, h: likelihood.moments(dynamics, z, h))(starts, dt)

@@ -1,0 +1,132 @@
+"""Passes over the data: log-densities, their gradients, and how well the data could know each weight."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from ..data import Transitions
+from ..likelihood import AbstractLikelihood
+from .coefficients import Coefficients
+
+# Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
+SEGMENT, CHUNK = 8192, 1024
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Sums over pairs at given coefficients.
+
+    Attributes:
+        value: The log-density.
+        blocks: Its gradient, summed within each block of the data.
+    """
+
+    value: float
+    blocks: np.ndarray
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Summed over all blocks."""
+        return self.blocks.sum(axis=0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Pairs in unit-size coordinates, and the block that each belongs to.
+
+    Blocks are what the bootstrap draws: trajectories, or stretches of one.
+    """
+
+    pairs: Transitions
+    block: np.ndarray
+    blocks: int
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def some(self, count: int, generator: np.random.Generator) -> "Sample":
+        """At most `count` of them, at random."""
+        if count >= len(self):
+            return self
+        chosen = np.sort(generator.choice(len(self), count, replace=False))
+        return Sample(Transitions(*(part[chosen] for part in self.pairs)), self.block[chosen], self.blocks)
+
+    def segments(self):
+        """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""
+        for first in range(0, len(self), SEGMENT):
+            count = min(SEGMENT, len(self) - first)
+            index = np.minimum(np.arange(first, first + SEGMENT), len(self) - 1)
+            arrays = tuple(jnp.asarray(part[index], jnp.result_type(float)) for part in self.pairs)
+            yield arrays, count, self.block[first : first + count]
+
+
+def values(weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample) -> float:
+    """The log-density of all pairs."""
+    chosen = weights.unravelled(vector)
+    return sum(
+        float(np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count].sum())
+        for pairs, count, _ in data.segments()
+    )
+
+
+def scores(weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample) -> Scores:
+    """Value and gradient of the log-density."""
+    chosen, value = weights.unravelled(vector), 0.0
+    blocks = np.zeros((data.blocks, len(vector)))
+    for pairs, count, block in data.segments():
+        found, gradients = _scores(chosen, weights.frozen, likelihood, pairs)
+        value += float(np.asarray(found, np.float64)[:count].sum())
+        member = np.zeros((count, data.blocks), np.float32)
+        member[np.arange(count), block] = 1.0
+        blocks += member.T @ np.asarray(gradients)[:count]
+    return Scores(value, blocks)
+
+
+def fisher(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, seed: int
+) -> np.ndarray:
+    """The information matrix E[g g^T], summed over pairs, with next states drawn from the model itself.
+
+    Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small there.
+    """
+    chosen, key = weights.unravelled(vector), jax.random.key(seed)
+    total = np.zeros((len(vector), len(vector)))
+    for index, (pairs, count, _) in enumerate(data.segments()):
+        start, _, dt = pairs
+        drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, jax.random.fold_in(key, index))
+        g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1])[:count]
+        total += g.T @ g
+    return total
+
+
+def _in_chunks(function, *arrays):
+    chunked = jax.tree.map(lambda a: a.reshape(SEGMENT // CHUNK, CHUNK, *a.shape[1:]), arrays)
+    found = jax.lax.map(lambda chunk: jax.vmap(function)(*chunk), chunked)
+    return jax.tree.map(lambda a: a.reshape(SEGMENT, *a.shape[2:]), found)
+
+
+@eqx.filter_jit
+def _values(chosen, frozen, likelihood, pairs):
+    dynamics = eqx.combine(chosen, frozen)
+    return _in_chunks(lambda *pair: likelihood.log_density(dynamics, *pair), *pairs)
+
+
+@eqx.filter_jit
+def _scores(chosen, frozen, likelihood, pairs):
+    vector, unravel = ravel_pytree(chosen)
+
+    def one(vector, *pair):
+        return likelihood.log_density(eqx.combine(unravel(vector), frozen), *pair)
+
+    return _in_chunks(lambda *pair: jax.value_and_grad(one)(vector, *pair), *pairs)
+
+
+@eqx.filter_jit
+def _drawn(chosen, frozen, likelihood, start, dt, key):
+    dynamics = eqx.combine(chosen, frozen)
+    keys = jax.random.split(key, SEGMENT)
+    return _in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)

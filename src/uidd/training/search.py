@@ -1,0 +1,228 @@
+"""From the linear start to the networks that the data call for, in a few legs of Gauss-Newton steps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import Result
+from ..dynamics import ComponentDynamics
+from ..likelihood import AbstractLikelihood, StepChoice, choose_steps
+from ..models import Architecture
+from .coefficients import Coefficients
+from .gauss_newton import Solution, carried_over, climb
+from .history import EpochRecord
+from .scores import Sample, values
+from .selection import NetworkTest, networks_called_for
+
+# Pairs of the first legs: the way is found on few, the end is set by all.
+FEW, MANY = 16_384, 65_536
+PARTS = ("potential", "diffusion", "circulation")
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A stage of the search and all that the next one needs.
+
+    Attributes:
+        name: `start`, `few`, `many`, `grown` or `all`.
+        on: The components whose networks are in the model.
+        vector: The coefficients.
+        precision: Of the priors.
+        scheme: Steps and order of the likelihood; None if it was given.
+        tests: What the score tests found.
+        history: So far.
+    """
+
+    name: str
+    on: tuple[str, ...]
+    vector: np.ndarray
+    precision: np.ndarray
+    scheme: tuple[int, int] | None
+    tests: tuple[NetworkTest, ...]
+    history: tuple[EpochRecord, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the search ended."""
+
+    dynamics: ComponentDynamics
+    architecture: Architecture
+    weights: Coefficients
+    solution: Solution
+    likelihood: AbstractLikelihood
+    lost: float
+    tests: tuple[NetworkTest, ...]
+    history: tuple[EpochRecord, ...]
+    result: Result
+
+
+class Search:
+    """The legs, one after the other; `advance` is a pure function of the leg before."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        built: ComponentDynamics,
+        plain: ComponentDynamics,
+        likelihood: AbstractLikelihood | None,
+        data: Sample,
+        held_out: Sample,
+        *,
+        seed: int,
+        show: Callable[[EpochRecord], None] = lambda _: None,
+    ):
+        self.architecture, self.built, self.plain = architecture, built, plain
+        self.likelihood, self.data, self.held_out = likelihood, data, held_out
+        self.seed, self.show = seed, show
+
+    def begin(self) -> Leg:
+        """The linear start, and whether the data call for more."""
+        scheme = None
+        if self.likelihood is None:
+            choice = self._chosen(self.plain)
+            scheme = (choice.likelihood.steps, choice.likelihood.order)
+        likelihood = self._likelihood(scheme)
+        everything = Coefficients.of(self.built)
+        some = self.data.some(MANY, np.random.default_rng([self.seed, 0]))
+        possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
+        tests = ()
+        if possible:
+            tests = networks_called_for(
+                everything, likelihood, some, ~everything.penalised, possible, seed=self.seed
+            )
+        on = ("potential",) if any(test.called_for for test in tests) and 0 in possible else ()
+        weights = Coefficients.of(self.model(on))
+        first = self._record((), weights, weights.vector, likelihood, 0)
+        return Leg("start", on, weights.vector, np.ones(weights.groups), scheme, tests, (first,))
+
+    def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
+        """The next leg; the last one, `all`, comes with its solution."""
+        if leg.name == "start":
+            return self._climbed(leg, "few", FEW, 8, 2.0) if leg.on else self._finished(leg)
+        if leg.name == "few":
+            leg, _ = self._climbed(leg, "many", MANY, 4, 2.0)
+            return self._grown(leg), None
+        if leg.name == "many" and len(leg.on) > 1:
+            return self._climbed(leg, "grown", MANY, 6, 2.0)
+        return self._finished(leg)
+
+    def found(self, leg: Leg, solution: Solution) -> Found:
+        """The result of the last leg."""
+        weights = Coefficients.of(self.model(leg.on))
+        dynamics = weights.dynamics(solution.vector)
+        likelihood, lost, result = self._likelihood(leg.scheme), 0.0, Result()
+        if leg.scheme is not None:
+            choice = self._chosen(dynamics, at_least=likelihood)
+            lost, result = choice.lost, choice.result
+        if solution.expected_gain > 5.0:
+            words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
+            result = Result("still_improving", words)
+        specification = replace(
+            self.architecture.plain, **{name: getattr(self.architecture, name) for name in leg.on}
+        )
+        return Found(
+            dynamics, specification, weights, solution, likelihood, lost, leg.tests, leg.history, result
+        )
+
+    def model(self, on: tuple[str, ...]) -> ComponentDynamics:
+        """The plain model with the named networks put in, as they were drawn."""
+        places = [f"{name}_component" for name in PARTS if name in on]
+        if not places:
+            return self.plain
+        return eqx.tree_at(
+            lambda d: [getattr(d, place) for place in places],
+            self.plain,
+            [getattr(self.built, place) for place in places],
+        )
+
+    def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
+        """Gauss-Newton on a random part of the data."""
+        weights, start = self._at(leg)
+        scheme = leg.scheme
+        if scheme is not None and name != "few":
+            dynamics = weights.dynamics(leg.vector)
+            choice = self._chosen(dynamics, at_least=self._likelihood(scheme))
+            scheme = (choice.likelihood.steps, choice.likelihood.order)
+        likelihood = self._likelihood(scheme)
+        data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+        solution = climb(
+            weights, start, likelihood, data, most_steps=most_steps, enough=enough, seed=self.seed
+        )
+        history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
+        done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)
+        return done, solution if name == "all" else None
+
+    def _finished(self, leg: Leg):
+        return self._climbed(leg, "all", len(self.data), 3, 5.0)
+
+    def _grown(self, leg: Leg) -> Leg:
+        """Test the networks that are still missing at the present solution, and put in what is called for."""
+        weights, _ = self._at(leg)
+        present = weights.dynamics(leg.vector)
+        everything = Coefficients.of(self._continued(present, PARTS))
+        own = everything.component
+        possible = tuple(k for k in (1, 2) if (everything.penalised & (own == k)).any())
+        if not possible:
+            return leg
+        nuisance = ~everything.penalised | (own == 0)
+        some = self.data.some(MANY, np.random.default_rng([self.seed, 1]))
+        tests = networks_called_for(
+            everything, self._likelihood(leg.scheme), some, nuisance, possible, seed=self.seed
+        )
+        on = (*leg.on, *(test.component for test in tests if test.called_for))
+        grown = Coefficients.of(self._continued(present, on))
+        precision = np.ones(grown.groups)
+        precision[: len(leg.precision)] = leg.precision
+        potential = tuple(test for test in leg.tests if test.component == "potential")
+        return replace(
+            leg, on=on, vector=grown.vector, precision=precision, tests=(*potential, *tests)
+        )
+
+    def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
+        """The networks put in where `present` has constants, starting at those."""
+        zero = jnp.zeros(self.data.pairs.start.shape[1])
+        sigma = (
+            self.built.diffusion_component.starting_at(present.diffusion_component(zero))
+            if "diffusion" in on
+            else present.diffusion_component
+        )
+        W = (
+            self.built.circulation_component.starting_at(present.circulation_component(zero))
+            if "circulation" in on
+            else present.circulation_component
+        )
+        return eqx.tree_at(
+            lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W)
+        )
+
+    def _at(self, leg: Leg) -> tuple[Coefficients, Solution]:
+        weights = Coefficients.of(self.model(leg.on))
+        weights = Coefficients.of(weights.dynamics(leg.vector))
+        return weights, carried_over(weights, leg.precision)
+
+    def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
+        from ..likelihood import Cubature
+
+        if scheme is None:
+            assert self.likelihood is not None
+            return self.likelihood
+        return Cubature(*scheme)
+
+    def _chosen(self, dynamics: ComponentDynamics, *, at_least=None) -> StepChoice:
+        pairs = self.data.pairs
+        return choose_steps(dynamics, pairs.start, pairs.dt, len(self.data), at_least=at_least)
+
+    def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
+        """Losses in nats a pair; the held-out data only watch."""
+        losses = [
+            -values(weights, vector, likelihood, part) / len(part)
+            for part in (self.data.some(MANY // 4, np.random.default_rng([self.seed, 2])), self.held_out)
+        ]
+        steps = history[-1].step if history else 0
+        record = EpochRecord(len(history), steps + seen, *losses)
+        self.show(record)
+        return record

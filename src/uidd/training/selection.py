@@ -1,0 +1,86 @@
+"""Which networks the data call for: a score test for each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.stats
+
+from ..likelihood import AbstractLikelihood
+from .coefficients import Coefficients
+from .scores import Sample, fisher, scores
+
+# Two networks tested once in every fit: one false alarm in some thousand fits.
+LARGEST_CHANCE = 1e-4
+NAMES = ("potential", "diffusion", "circulation")
+
+
+@dataclass(frozen=True)
+class NetworkTest:
+    """Whether the data call for a network where the model has none.
+
+    Attributes:
+        component: `potential`, `diffusion` or `circulation`.
+        excess: How far the statistic lies above its mean without the network, in standard deviations.
+        chance: The probability of as large a statistic if no network is needed.
+    """
+
+    component: str
+    excess: float
+    chance: float
+
+    @property
+    def called_for(self) -> bool:
+        """Beyond doubt."""
+        return self.chance < LARGEST_CHANCE
+
+
+def networks_called_for(
+    weights: Coefficients,
+    likelihood: AbstractLikelihood,
+    data: Sample,
+    nuisance: np.ndarray,
+    tested: tuple[int, ...],
+    *,
+    seed: int,
+) -> tuple[NetworkTest, ...]:
+    """Score tests of readouts that are zero now.
+
+    Let g be the score of a network's readouts and F its information, both after what constants (and
+    networks already there) explain is taken out. If the true readouts are zero, |g|^2 has mean Tr F and
+    variance 2 Tr F^2; readouts of variance s each would raise it by s Tr F^2. No test is more powerful
+    against small readouts without a preferred direction, and nothing has to be trained.
+
+    Args:
+        weights: The model with the networks built, their readouts zero.
+        likelihood: The transition density.
+        data: The pairs.
+        nuisance: The coefficients that are fitted either way.
+        tested: Components, as in `Coefficients.component`.
+        seed: Of the draws in the information.
+    """
+    vector = weights.vector
+    F = fisher(weights, vector, likelihood, data, seed=seed)
+    g = scores(weights, vector, likelihood, data).gradient
+    fixed = nuisance & (np.diag(F) > 0)
+    inner = F[np.ix_(fixed, fixed)]
+    factor = scipy.linalg.cho_factor(inner + 1e-7 * np.diag(np.diag(inner)))
+    return tuple(_tested(weights, F, g, fixed, factor, nuisance, component) for component in tested)
+
+
+def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
+    """Every scale of the network's units by itself; the smallest chance counts, times the number of scales."""
+    own = (weights.component == component) & weights.penalised & ~nuisance
+    scales = np.unique(weights.group[own])
+    excess, chance = -np.inf, 1.0
+    for scale in scales:
+        part = own & (weights.group == scale)
+        explained = scipy.linalg.cho_solve(factor, F[np.ix_(fixed, part)])
+        rest = F[np.ix_(part, part)] - F[np.ix_(part, fixed)] @ explained
+        left = g[part] - explained.T @ g[fixed]
+        mean, variance = np.trace(rest), 2 * np.sum(rest**2)
+        freedom, statistic = 2 * mean**2 / variance, float(left @ left)
+        # A sum of squares with these two moments, as a multiple of chi-squared.
+        excess = max(excess, float((statistic - mean) / variance**0.5))
+        chance = min(chance, len(scales) * float(scipy.stats.chi2.sf(statistic * freedom / mean, freedom)))
+    return NetworkTest(NAMES[component], excess, min(chance, 1.0))
