@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from .data import load_trajectories as load_trajectories
     from .data import save_trajectories as save_trajectories
     from .landscape import find_minima as find_minima
+    from .likelihood import Cubature as Cubature
+    from .likelihood import DynGMA as DynGMA
     from .likelihood import EulerMaruyama as EulerMaruyama
     from .models import Architecture as Architecture
+    from .models import Ensemble as Ensemble
     from .models import Model as Model
     from .models import load_model as load_model
     from .models import save_model as save_model
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from .thermodynamics import count_entropy_production as count_entropy_production
     from .thermodynamics import current_flow as current_flow
     from .thermodynamics import current_velocity as current_velocity
+    from .thermodynamics import entropy_production as entropy_production
     from .thermodynamics import entropy_production_rate as entropy_production_rate
     from .thermodynamics import local_entropy_production as local_entropy_production
     from .thermodynamics import system_entropy_production as system_entropy_production
@@ -39,13 +43,14 @@ _HOMES = {
     "_types": ("Result",),
     "data": ("Trajectories", "load_trajectories", "save_trajectories"),
     "landscape": ("find_minima",),
-    "likelihood": ("EulerMaruyama",),
-    "models": ("Architecture", "Model", "load_model", "save_model"),
+    "likelihood": ("Cubature", "DynGMA", "EulerMaruyama"),
+    "models": ("Architecture", "Ensemble", "Model", "load_model", "save_model"),
     "sampling": ("sample_stationary", "simulate"),
     "thermodynamics": (
         "count_entropy_production",
         "current_flow",
         "current_velocity",
+        "entropy_production",
         "entropy_production_rate",
         "local_entropy_production",
         "system_entropy_production",

@@ -125,6 +125,12 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_file(uidd, tmp_path, monkeypa
         (["fit", "x.csv", "--architecture", "polymr"], "polymer"),
         (["fit", "x.csv", "--sed", "1"], "--seed"),
         (["simulate", "linear", "--set", "strenght=2"], "strength"),
+        (["simulate", "beads-5", "--set", "coutn=4"], "count"),
+        (["benchmark", "acuracy"], "accuracy"),
+        (["benchmark", "accuracy", "--only", "doubl-well"], "double-well"),
+        (["simulate", "beads-5", "--set", "coutn=4"], "count"),
+        (["benchmark", "acuracy"], "accuracy"),
+        (["benchmark", "accuracy", "--only", "doubl-well"], "double-well"),
     ],
 )
 def test_an_unknown_word_names_the_nearest_known_one(words, hint, uidd):
@@ -150,5 +156,5 @@ def test_help_names_every_verb_with_an_example_and_needs_no_jax():
         "assert 'jax' not in sys.modules and 'numpy' not in sys.modules"
     )
     page = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    for verb in ("fit", "analyze", "report", "simulate", "reproduce", "demo"):
+    for verb in ("fit", "analyze", "report", "simulate", "reproduce", "benchmark", "demo"):
         assert f"uidd {verb}" in page

@@ -7,6 +7,8 @@ import typer
 
 from .._checks import InputError
 from .analyze import analyze
+from .benchmark import benchmark
+from .benchmark import benchmark
 from .demo import demo
 from .fit import fit
 from .report import report
@@ -27,6 +29,8 @@ app = typer.Typer(
     uidd analyze runs/mine                          entropy production, minima
     uidd report runs/mine                           one page to look at
     uidd reproduce linear --size quick              an experiment of the paper
+    uidd benchmark accuracy --only linear           how right it is on known systems
+    uidd benchmark accuracy --only linear           how right it is on known systems
     uidd demo                                       all of it on a known system
     """,
     no_args_is_help=True,
@@ -34,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (fit, analyze, report, simulate, reproduce, demo):
+for verb in (fit, analyze, report, simulate, reproduce, benchmark, demo):
     app.command()(verb)
 
 

@@ -42,7 +42,7 @@ def simulate(
 
     if Path(out).exists() and not overwrite:
         raise InputError(f"'{out}' exists already. Choose another --out, or --overwrite it.")
-    known = [field.name for field in fields(SYSTEMS[system])]  # pyright: ignore[reportArgumentType]
+    known = [field.name for field in fields(SYSTEMS[system]())]  # pyright: ignore[reportArgumentType]
     settings = {}
     for item in parameter or []:
         name, _, value = item.partition("=")

@@ -2,7 +2,7 @@
 
 import abc
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -83,21 +83,28 @@ class PlaneCirculation(AbstractCirculation):
 
     constant: ConstantCirculation
     network: Network
-    planes: Float[Array, "D D k"]
+    planes: Float[Array, "2 D k"]
 
     def __call__(self, z: State) -> Matrix:
         """W(z)."""
-        return self.constant(z) + self.planes @ self.network(z)
+        return self.constant(z) + self._in_planes(self.network(z))
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
-        """(div W)_i = sum_jk planes_ijk d_j h_k."""
-        h, J = self.network.with_jacobian(z)
-        return self.constant(z) + self.planes @ h, jnp.einsum("ijk,jk->i", self.planes, J)
+        """div W = sum_k a_k (b_k . grad h_k) - b_k (a_k . grad h_k)."""
+        (a, b), (h, J) = self.planes, self.network.with_jacobian(z)
+        div_W = a @ jnp.sum(b * J, axis=0) - b @ jnp.sum(a * J, axis=0)
+        return self.constant(z) + self._in_planes(h), div_W
 
     def starting_at(self, circulation: Matrix) -> "PlaneCirculation":
         """W_0 = circulation, h = 0."""
         still = self.network.starting_at(jnp.zeros(self.planes.shape[-1]))
         return PlaneCirculation(self.constant.starting_at(circulation), still, self.planes)
+
+    def _in_planes(self, h: Float[Array, " k"]) -> Matrix:
+        # One product minus its transpose: antisymmetric to the last bit, whatever a and b are.
+        a, b = self.planes
+        half = (a * h) @ b.T
+        return half - half.T
 
 
 class NoCirculation(AbstractCirculation):
@@ -185,10 +192,9 @@ class Drawn:
             network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
             return FieldCirculation(network, pairs)
         network_key, plane_key = jax.random.split(key)
-        a, b = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
-        planes = a[:, None] * b[None] - b[:, None] * a[None]
+        planes = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
         network = Network.drawn(dimension, dimension, self.width, self.scales, key=network_key)
-        return PlaneCirculation(Uniform("full").build(dimension, key=key), network, planes)
+        return PlaneCirculation(ConstantCirculation(jnp.zeros(len(pairs)), pairs), network, planes)
 
 
 @dataclass(frozen=True)
@@ -202,7 +208,7 @@ class Uniform:
         """Itself."""
         return self
 
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> Any:
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
         """Zero; nothing is random here."""
         pairs = Full().pairs(dimension) if self.shape == "full" else Tridiagonal().pairs(dimension)
         return ConstantCirculation(jnp.zeros(len(pairs)), pairs) if pairs else NoCirculation()

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.stats
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import State
@@ -54,19 +55,27 @@ class Network(eqx.Module):
     def drawn(
         cls, dimension: int, outputs: int, width: int, scales: Sequence[float], *, key: PRNGKeyArray
     ) -> "Network":
-        """One hidden layer of tanh steps whose widths are drawn at several scales, and a zero readout.
+        """One hidden layer of tanh steps, laid out at several scales, and a zero readout.
 
-        A unit tanh(A . (z - c)) is a step across c of width 1 / |A|. Directions are uniform, |A| is about its
-        scale, and c is uniform over four standard deviations in every coordinate (the states are of unit
-        size), so the steps cover where the data are and a margin around it. Units of one scale are
-        neighbours: `scale_of_unit` tells them apart, so that each scale can have a prior of its own.
+        A unit tanh(A . (z - c)) is a step across c of width 1 / |A|. Directions and |A| are those of a
+        Gaussian whose size is the scale, and c is uniform over five standard deviations in every coordinate
+        (the states are of unit size), so the steps cover where the data are and a margin around it.
+        The points are a Sobol sequence, which fills space more evenly than random draws do, and the same
+        for every key. Units of one scale are neighbours: `scale_of_unit` tells them apart, so that each
+        scale can have a prior of its own.
         """
-        direction_key, center_key = jax.random.split(key)
-        A = jax.random.normal(direction_key, (dimension, width)) / dimension**0.5
-        A = A * jnp.asarray(scales)[cls._scale_of_unit(width, len(scales))]
-        c = jax.random.uniform(center_key, (dimension, width), minval=-4.0, maxval=4.0)
+        per_scale = -(-width // len(scales))
+        points = scipy.stats.qmc.Sobol(2 * dimension, rng=3).random(1 << (per_scale - 1).bit_length())
+        points = np.tile(points[:per_scale], (len(scales), 1))[:width].clip(1e-3, 1 - 1e-3)
+        scale = np.asarray(scales)[cls._scale_of_unit(width, len(scales))]
+        A = scipy.stats.norm.ppf(points[:, :dimension]).T * scale / dimension**0.5
+        c = 10 * points[:, dimension:].T - 5
         network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
-        network = eqx.tree_at(lambda n: n.hidden, network, ((A, -jnp.sum(A * c, axis=0)),))
+        hidden = (
+            jnp.asarray(A, jnp.result_type(float)),
+            jnp.asarray(-np.sum(A * c, axis=0), jnp.result_type(float)),
+        )
+        network = eqx.tree_at(lambda n: n.hidden, network, (hidden,))
         return network.starting_at(jnp.zeros(outputs))
 
     @staticmethod

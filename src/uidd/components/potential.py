@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
@@ -74,62 +75,88 @@ class SumOfSquaresPotential(AbstractPotential):
 
 
 class QuadraticPotential(AbstractPotential):
-    """V(z) = |G (z - m)|^2 / 2 + b |z|^2 + u(z), with a bounded network u or none.
+    """V(z) = z^T S z / 2 + c . z + sum_k q_k log cosh(s a_k . z) / s^2 + u(z), or the first two terms alone.
 
-    V - u >= b |z|^2 and u is bounded, so e^-V is integrable whatever the weights. Unlike in the sum
-    of squares, u enters linearly: its readout is found by a few Gauss-Newton steps. G is the upper triangle
-    of `root`, so that no rotation of it is left free.
+    The first two are the potential of a linear system. The others bend it: soft quadratics along the axes
+    and diagonals, (a . z)^2 / 2 where the data are and linear far outside, and a bounded network u.
+    Where they are present S, which is positive definite, stays as it is: it outgrows all other terms, so
+    e^-V is integrable whatever their weights. These enter V linearly, so a few Gauss-Newton steps find them.
     """
 
+    stiffness: Matrix
+    slope: State
+    curvature: Float[Array, " k"] | None
     network: Network | None
-    root: Matrix
-    mean: State
-    b: float = eqx.field(static=True)
+    least: float = eqx.field(static=True)
 
     @property
     def minimal_stiffness(self) -> float:
-        """2 b, what is left when G vanishes."""
-        return 2 * self.b
+        """Keeps S away from zero."""
+        return self.least
+
+    @property
+    def _symmetric(self) -> Matrix:
+        """S. Its lower triangle alone counts, so that nothing is counted twice."""
+        return jnp.tril(self.stiffness) + jnp.tril(self.stiffness, -1).T
 
     def __call__(self, z: State) -> Scalar:
         """V(z)."""
-        u = jnp.triu(self.root) @ (z - self.mean)
-        V = jnp.dot(u, u) / 2 + self.b * jnp.dot(z, z)
-        return V if self.network is None else V + self.network(z)[0]
+        V = z @ self._symmetric @ z / 2 + jnp.dot(self.slope, z)
+        if self.network is None or self.curvature is None:
+            return V
+        x = SOFTNESS * (_axes_and_diagonals(len(z)) @ z)
+        # log cosh x without overflow, and with the right second derivative at zero, unlike a form with |x|.
+        soft = jnp.logaddexp(x, -x) - np.log(2.0)
+        return V + jnp.dot(self.curvature, soft) / SOFTNESS**2 + self.network(z)[0]
 
     def gradient(self, z: State) -> State:
-        """G^T G (z - m) + 2 b z + grad u, the network's derivative pushed forward."""
-        G = jnp.triu(self.root)
-        dV = (G @ (z - self.mean)) @ G + 2 * self.b * z
-        return dV if self.network is None else dV + self.network.with_jacobian(z)[1][:, 0]
+        """grad V, the network's derivative pushed forward."""
+        dV = self._symmetric @ z + self.slope
+        if self.network is None or self.curvature is None:
+            return dV
+        a = _axes_and_diagonals(len(z))
+        bend = self.curvature * jnp.tanh(SOFTNESS * (a @ z)) / SOFTNESS
+        return dV + bend @ a + self.network.with_jacobian(z)[1][:, 0]
 
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "QuadraticPotential":
-        """G^T G = stiffness - 2 b, and m such that the gradient vanishes at `mean`."""
-        rest = stiffness - 2 * self.b * jnp.eye(len(mean))
-        values, vectors = jnp.linalg.eigh(rest)
-        root = jnp.linalg.cholesky((vectors * jnp.maximum(values, 1e-6)) @ vectors.T).T
-        shifted = mean + 2 * self.b * jnp.linalg.solve(root.T @ root, mean)
+        """S = stiffness and c = -S mean; nothing bends."""
+        curvature = None if self.curvature is None else 0.0 * self.curvature
         network = self.network and self.network.starting_at(jnp.zeros(1))
-        return QuadraticPotential(network, root, shifted, self.b)
+        return QuadraticPotential(stiffness, -stiffness @ mean, curvature, network, self.least)
+
+
+# Soft quadratics are quadratic within about 1 / SOFTNESS standard deviations of the data.
+SOFTNESS = 0.15
+
+
+def _axes_and_diagonals(dimension: int) -> np.ndarray:
+    """e_i and (e_i + e_j) / sqrt(2): their squares span all quadratic forms."""
+    unit = np.eye(dimension, dtype=np.float32)
+    rows = [(unit[i] + unit[j]) / 2**0.5 for i in range(dimension) for j in range(i)]
+    return np.stack([*unit, *rows])
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Specification of `QuadraticPotential`: a quadratic, plus a network of `width` drawn units if any."""
+    """Specification of `QuadraticPotential`, with a network of `width` units; 0 for the quadratic alone."""
 
     width: int = 192
     scales: tuple[float, ...] = (0.3, 1.0, 3.0)
-    b: float = 1e-3
+    least: float = 1e-3
 
     @property
     def plain(self) -> "Quadratic":
         """Without its network."""
-        return Quadratic(0, (), self.b)
+        return Quadratic(0, (), self.least)
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> QuadraticPotential:
-        """Drawn units with a zero readout, and the unit matrix."""
-        network = Network.drawn(dimension, 1, self.width, self.scales, key=key) if self.width else None
-        return QuadraticPotential(network, jnp.eye(dimension), jnp.zeros(dimension), self.b)
+        """The unit matrix, and units whose readout is zero."""
+        S, c = jnp.eye(dimension), jnp.zeros(dimension)
+        if not self.width:
+            return QuadraticPotential(S, c, None, None, self.least)
+        curvature = jnp.zeros(dimension * (dimension + 1) // 2)
+        network = Network.drawn(dimension, 1, self.width, self.scales, key=key)
+        return QuadraticPotential(S, c, curvature, network, self.least)
 
 
 @dataclass(frozen=True)
@@ -146,7 +173,7 @@ class SumOfSquares:
     @property
     def plain(self) -> Quadratic:
         """The quadratic that is left without U."""
-        return Quadratic(0, (), self.b3)
+        return Quadratic(0, (), 2 * self.b3)
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> SumOfSquaresPotential:
         """Random weights for a state of `dimension` coordinates."""

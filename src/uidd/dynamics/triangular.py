@@ -28,19 +28,23 @@ def solve_lower(lower: Matrix, right: State) -> State:
 
 
 def cholesky(P: Matrix) -> Matrix:
-    """The lower triangular L with L L^T = P; where rounding made P indefinite, the nearest that has one."""
+    """The lower triangular L with L L^T = P; where rounding made P indefinite, one near by.
+
+    No pivot is smaller than the rounding error of its own diagonal entry. A smaller floor would let the
+    noise of one pivot grow in the next.
+    """
     dimension = len(P)
+    floor = 4 * dimension * jnp.finfo(P.dtype).eps * jnp.abs(jnp.diag(P)) + 1e-30
     if dimension > UNROLLED:
-        return jnp.linalg.cholesky(P)
+        return jnp.linalg.cholesky(P + jnp.diag(floor))
     zero = jnp.zeros_like(P[0, 0])
-    floor = 1e-10 * jnp.trace(P) / dimension + 1e-30
     rows: list = []
     for i in range(dimension):
         row: list = []
         for j in range(i + 1):
             other = rows[j] if j < i else row
             rest = P[i, j] - sum((row[k] * other[k] for k in range(j)), start=zero)
-            row.append(rest / rows[j][j] if j < i else jnp.sqrt(jnp.maximum(rest, floor)))
+            row.append(rest / rows[j][j] if j < i else jnp.sqrt(jnp.maximum(rest, floor[i])))
         rows.append(row + [zero] * (dimension - 1 - i))
     return jnp.stack([jnp.stack(row) for row in rows])
 

@@ -24,7 +24,8 @@ class StepChoice:
 
     Attributes:
         likelihood: The one chosen.
-        lost: What its step error costs, in nats over all data: the divergence from the next finer one.
+        lost: What its step error costs, in nats over all data: the divergence from the next finer one. For
+            the finest of the ladder: what is left of its divergence from the one before.
         result: `ok`, or `coarse` if even the finest of the ladder loses more than half a nat.
     """
 
@@ -56,13 +57,20 @@ def choose_steps(
         if lost < MOST_LOST:
             return StepChoice(likelihood, lost, Result())
         coarse = fine
-    words = "Even {} steps an interval leave an error of {:.2g} nats: the frames are far apart for this drift."
-    return StepChoice(LADDER[-1], lost, Result("coarse", words.format(LADDER[-1].steps, lost)))
+    words = (
+        "Even {} steps an interval leave an error of {:.2g} nats: the frames are far apart for this drift."
+    )
+    # Twice the steps leave 1/16 of an error of fourth order, and the loss is quadratic in the error.
+    lost /= 4 ** LADDER[-1].order
+    ended = Result() if lost < MOST_LOST else Result("coarse", words.format(LADDER[-1].steps, lost))
+    return StepChoice(LADDER[-1], lost, ended)
 
 
 def _divergence(m: Array, L: Array, m_fine: Array, L_fine: Array) -> Array:
     ratio = jax.vmap(lambda column: solve_lower(L, column), in_axes=1, out_axes=1)(L_fine)
-    return jnp.sum(solve_lower(L, m - m_fine) ** 2) / 2 + jnp.sum((jnp.eye(len(m)) - ratio @ ratio.T) ** 2) / 4
+    return (
+        jnp.sum(solve_lower(L, m - m_fine) ** 2) / 2 + jnp.sum((jnp.eye(len(m)) - ratio @ ratio.T) ** 2) / 4
+    )
 
 
 @eqx.filter_jit

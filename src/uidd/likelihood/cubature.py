@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from .._checks import one_of, whole_number
+from .._checks import fail, whole_number
 from .._types import Matrix, Scalar, State
 from ..dynamics import AbstractDynamics, cholesky, solve_lower
 from .abstract import AbstractLikelihood
@@ -35,7 +35,8 @@ class Cubature(AbstractLikelihood):
 
     def __check_init__(self) -> None:
         whole_number("steps", self.steps)
-        one_of("order", self.order, (2, 4))
+        if self.order not in (2, 4):
+            fail("order", "2 or 4", repr(self.order))
 
     def evaluations(self, dimension: int) -> int:
         """Drift evaluations a transition.

@@ -8,4 +8,5 @@ from .entropy_production import entropy_production_rate as entropy_production_ra
 from .entropy_production import irreducible_spread as irreducible_spread
 from .entropy_production import local_entropy_production as local_entropy_production
 from .entropy_production import system_entropy_production as system_entropy_production
+from .headline import entropy_production as entropy_production
 from .records import Estimate as Estimate

@@ -4,6 +4,7 @@ import hashlib
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import PyTree
@@ -42,12 +43,25 @@ class CheckpointFile:
         Container("checkpoint", header, weights(tree)).write(self.path)
         self.written = time.monotonic()
 
+    def write_raw(self, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
+        """Save words and arrays."""
+        Container("checkpoint", {"fingerprint": self.fingerprint, "leg": header}, arrays).write(self.path)
+
+    def read_raw(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """The saved words and arrays."""
+        container = self._opened()
+        return container.header["leg"], container.arrays
+
     def read(self, skeleton: PyTree) -> tuple[PyTree, list[EpochRecord]]:
         """The saved state and history."""
+        container = self._opened()
+        history = [EpochRecord(**record) for record in container.header["history"]]
+        return with_weights(skeleton, container.arrays, str(self.path)), history
+
+    def _opened(self) -> Container:
         container = Container.read(self.path, "checkpoint")
         if container.header.get("fingerprint") != self.fingerprint:
             raise InputError(
                 f"'{self.path}' belongs to other data or settings; resume with the same, or start anew."
             )
-        history = [EpochRecord(**record) for record in container.header["history"]]
-        return with_weights(skeleton, container.arrays, str(self.path)), history
+        return container

@@ -1,15 +1,19 @@
 """Gauss-Newton steps on the coefficients, with priors whose width the data choose."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from ..likelihood import AbstractLikelihood
-from .coefficients import Coefficients
-from .scores import Sample, Scores, fisher, scores, values
+from ..models import Coefficients
+from .rim import Rim
+from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 65_536
+import os
+
+DBG = os.environ.get("DBG")
 LOOSEST, TIGHTEST = 1e-8, 1e8
 
 
@@ -49,6 +53,7 @@ def climb(
     solution: Solution | None,
     likelihood: AbstractLikelihood,
     data: Sample,
+    rim: Rim,
     *,
     most_steps: int,
     enough: float,
@@ -58,59 +63,112 @@ def climb(
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. Before each
     solve the precisions are set to the maximum of the evidence of this quadratic model (MacKay's
-    iteration): a group that the data do not call for gets an infinite precision and vanishes.
+    iteration): a group that the data do not call for gets an infinite precision and vanishes. What V
+    costs on the rim is a part of g and F.
     """
     generator = np.random.default_rng(seed)
     vector = weights.vector if solution is None else solution.vector
     precision = np.ones(weights.groups) if solution is None else solution.precision
     seen = data.some(MOST_FISHER_PAIRS, generator)
+    # Twenty nats below the middle: a Gaussian of any dimension has none there.
+    floor = float(np.median(log_densities(weights, vector, likelihood, seen))) - 20.0
     F = found = None
     gain = float("inf")
     for step in range(most_steps):
         if F is None or len(data) <= MOST_FISHER_PAIRS:
             F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
-        found = scores(weights, vector, likelihood, data)
-        target, precision = _solved(weights, F, found.gradient + F @ vector, precision)
+        found = scores(weights, vector, likelihood, data, floor=floor)
+        quadratic = Quadratic(vector, found.gradient, F, *rim.slopes(weights, vector))
+        target, precision = quadratic.solved(weights, precision, free=step == 0)
         L = prior(weights, precision, F) * weights.penalised
-        move = target - vector
-        gain = float(move @ (found.gradient - L * vector) - move @ (F + np.diag(L)) @ move / 2)
-        taken = 0.0
+        gain = quadratic.height(target, L) - quadratic.height(vector, L)
+        if DBG:
+            print(
+                "      step",
+                step,
+                len(data),
+                found.value / len(data),
+                "gain %.2f" % gain,
+                precision,
+                "rim",
+                rim.cost(weights, vector),
+            )
+        if gain < enough:  # so small that it need not be checked
+            return Solution(target, precision, F + quadratic.bowl(target), found, gain)
 
         def height(x, L=L):
-            return values(weights, x, likelihood, data) - x @ (L * x) / 2
+            below = rim.cost(weights, x) + x @ (L * x) / 2
+            return values(weights, x, likelihood, data, floor=floor) - below
 
-        if gain < enough:  # so small that it need not be checked
-            return Solution(target, precision, F, found, gain)
-        now = found.value - vector @ (L * vector) / 2
-        for taken in (1.0, 0.5, 0.25, 0.1, 0.03):
-            if height(vector + taken * move) > now:
-                vector = vector + taken * move
+        now, move = found.value - rim.cost(weights, vector) - vector @ (L * vector) / 2, target - vector
+        for share in (1.0, 0.5, 0.25, 0.1, 0.03):
+            if height(vector + share * move) > now:
+                vector = vector + share * move
+                if DBG:
+                    print("       taken", share)
                 break
         else:
             break
     assert F is not None and found is not None
-    return Solution(vector, precision, F, found, gain)
+    slopes, gradients = rim.slopes(weights, vector)
+    falling = gradients[slopes < 0]
+    return Solution(vector, precision, F + falling.T @ falling, found, gain)
 
 
-def _solved(weights, F, b, precision):
-    """The maximum of the quadratic posterior, with precisions at the maximum of its evidence."""
-    rounds = 30 if len(b) < 600 else 6
-    for _ in range(rounds if weights.groups else 0):
-        factor = scipy.linalg.cho_factor(F + np.diag(prior(weights, precision, F)))
-        x = scipy.linalg.cho_solve(factor, b)
-        spread = np.diag(scipy.linalg.cho_solve(factor, np.eye(len(b))))
-        updated = precision.copy()
-        for k in range(weights.groups):
-            own = weights.group == k
-            determined = own.sum() - precision[k] * spread[own].sum()
-            updated[k] = max(determined, 1e-3) / max(np.sum(x[own] ** 2), 1e-30)
-        updated = np.clip(updated, LOOSEST, TIGHTEST)
-        settled = np.allclose(np.log(updated), np.log(precision), atol=0.02)
-        precision = updated
-        if settled:
-            break
-    factor = scipy.linalg.cho_factor(F + np.diag(prior(weights, precision, F)))
-    return scipy.linalg.cho_solve(factor, b), precision
+@dataclass(frozen=True)
+class Quadratic:
+    """The log-posterior around `center`: score g and information F of the data, slopes on the rim."""
+
+    center: np.ndarray
+    score: np.ndarray
+    information: np.ndarray
+    slopes: np.ndarray
+    slope_gradients: np.ndarray
+
+    def slopes_at(self, x: np.ndarray) -> np.ndarray:
+        """On the rim, where V is linear in x."""
+        return self.slopes + self.slope_gradients @ (x - self.center)
+
+    def bowl(self, x: np.ndarray) -> np.ndarray:
+        """The second derivatives of what falling slopes cost."""
+        falling = self.slope_gradients[self.slopes_at(x) < 0]
+        return falling.T @ falling
+
+    def height(self, x: np.ndarray, L: np.ndarray) -> float:
+        """Relative to the data's log-density at the center."""
+        move = x - self.center
+        cost = np.sum(np.minimum(self.slopes_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
+        return float(self.score @ move - move @ self.information @ move / 2 - cost)
+
+    def solved(
+        self, weights: Coefficients, precision: np.ndarray, *, free: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
+
+        Both are found together by iteration. Once on the way, a precision changes by no more than
+        thirtyfold a step.
+        """
+        F, x = self.information, self.center
+        low, high = (LOOSEST, TIGHTEST) if free else (precision / 30, precision * 30)
+        for _ in range(40 if len(x) < 600 else 10):
+            A = self.slope_gradients[self.slopes_at(x) < 0]
+            offset = (A @ self.center) - self.slopes[self.slopes_at(x) < 0]
+            factor = scipy.linalg.cho_factor(F + A.T @ A + np.diag(prior(weights, precision, F)))
+            new = scipy.linalg.cho_solve(factor, self.score + F @ self.center + A.T @ offset)
+            updated = precision.copy()
+            if weights.groups:
+                spread = np.diag(scipy.linalg.cho_solve(factor, np.eye(len(x))))
+                for k in range(weights.groups):
+                    own = weights.group == k
+                    determined = own.sum() - precision[k] * spread[own].sum()
+                    updated[k] = max(determined, 1e-3) / max(np.sum(new[own] ** 2), 1e-30)
+                updated = np.clip(np.clip(updated, low, high), LOOSEST, TIGHTEST)
+            same = ((self.slopes_at(new) < 0) == (self.slopes_at(x) < 0)).all()
+            settled = same and np.allclose(np.log(updated), np.log(precision), atol=0.02)
+            x, precision = new, updated
+            if settled:
+                break
+        return x, precision
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
@@ -121,6 +179,19 @@ def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
     return Solution(weights.vector, grown, np.zeros((0, 0)), empty, float("inf"))
 
 
-def at(solution: Solution, vector: np.ndarray) -> Solution:
-    """The same knowledge at other values."""
-    return replace(solution, vector=vector)
+def known(
+    weights: Coefficients, likelihood: AbstractLikelihood, data: Sample, rim: Rim, *, seed: int
+) -> Solution:
+    """What the data know of the coefficients where they are, without a step."""
+    vector = weights.vector
+    fewer = int(3e11 / len(vector) ** 2)
+    seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
+    floor = float(np.median(log_densities(weights, vector, likelihood, seen))) - 20.0
+    scale = len(data) / len(seen)
+    F = fisher(weights, vector, likelihood, seen, seed=seed) * scale
+    found = scores(weights, vector, likelihood, seen, floor=floor)
+    # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
+    found = Scores(found.value * scale, found.blocks * scale**0.5)
+    quadratic = Quadratic(vector, found.gradient, F, *rim.slopes(weights, vector))
+    _, precision = quadratic.solved(weights, np.ones(weights.groups), free=True)
+    return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)

@@ -43,7 +43,9 @@ def fit_linear(pairs: Transitions, *, euler: bool = False) -> LinearModel:
     if euler or not found.result.successful:
         return found
     words = "Frames of varying step, or too far apart for a logarithm; training starts from the Euler fit."
-    return LinearModel(found.mean, found.stiffness, found.diffusion, found.circulation, Result("euler_start", words))
+    return LinearModel(
+        found.mean, found.stiffness, found.diffusion, found.circulation, Result("euler_start", words)
+    )
 
 
 def _fit_process(pairs: Transitions) -> LinearModel | None:

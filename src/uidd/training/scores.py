@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 
 from ..data import Transitions
 from ..likelihood import AbstractLikelihood
-from .coefficients import Coefficients
+from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 1024
@@ -64,25 +64,40 @@ class Sample:
             yield arrays, count, self.block[first : first + count]
 
 
-def values(weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample) -> float:
-    """The log-density of all pairs."""
+def log_densities(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample
+) -> np.ndarray:
+    """The log-density of every pair."""
     chosen = weights.unravelled(vector)
-    return sum(
-        float(np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count].sum())
-        for pairs, count, _ in data.segments()
+    return np.concatenate(
+        [
+            np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count]
+            for pairs, count, _ in data.segments()
+        ]
     )
 
 
-def scores(weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample) -> Scores:
-    """Value and gradient of the log-density."""
+def values(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, floor: float
+) -> float:
+    """The log-density of all pairs, each bent at `floor`."""
+    return float(_bent(log_densities(weights, vector, likelihood, data), floor)[0].sum())
+
+
+def scores(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, floor: float
+) -> Scores:
+    """Value and gradient of the log-density, each pair's bent at `floor`."""
     chosen, value = weights.unravelled(vector), 0.0
     blocks = np.zeros((data.blocks, len(vector)))
     for pairs, count, block in data.segments():
         found, gradients = _scores(chosen, weights.frozen, likelihood, pairs)
-        value += float(np.asarray(found, np.float64)[:count].sum())
+        bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
+        value += float(bent.sum())
         member = np.zeros((count, data.blocks), np.float32)
-        member[np.arange(count), block] = 1.0
-        blocks += member.T @ np.asarray(gradients)[:count]
+        gradients = np.asarray(gradients)[:count]
+        member[np.arange(count), block] = slope * _tamed(gradients, slope)
+        blocks += member.T @ np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
     return Scores(value, blocks)
 
 
@@ -98,9 +113,26 @@ def fisher(
     for index, (pairs, count, _) in enumerate(data.segments()):
         start, _, dt = pairs
         drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, jax.random.fold_in(key, index))
-        g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1])[:count]
+        # In double precision: directions that the data hardly see must not turn negative.
+        g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1], np.float64)[:count]
         total += g.T @ g
     return total
+
+
+def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """v above the floor f, f - log(1 + f - v) below, and the slope.
+
+    A pair far below the others is a slip of the instrument, or lies where the model is still wrong.
+    Either way it must not outvote the rest.
+    """
+    below = np.maximum(floor - np.nan_to_num(value, nan=-1e30, neginf=-1e30), 0.0)
+    return np.where(below > 0, floor - np.log1p(below), value), 1 / (1 + below)
+
+
+def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """A factor for pairs below the floor: no gradient of theirs may exceed ten times the usual one."""
+    size = np.linalg.norm(np.nan_to_num(gradients, nan=np.inf, posinf=np.inf, neginf=np.inf), axis=1)
+    return np.where(slope < 1, np.minimum(1.0, 10 * np.median(size) / np.maximum(size, 1e-30)), 1.0)
 
 
 def _in_chunks(function, *arrays):

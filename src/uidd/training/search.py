@@ -1,7 +1,8 @@
 """From the linear start to the networks that the data call for, in a few legs of Gauss-Newton steps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,16 +10,18 @@ import numpy as np
 
 from .._types import Result
 from ..dynamics import ComponentDynamics
-from ..likelihood import AbstractLikelihood, StepChoice, choose_steps
-from ..models import Architecture
-from .coefficients import Coefficients
+from ..likelihood import AbstractLikelihood, Cubature, StepChoice, choose_steps
+from ..models import Architecture, Coefficients
 from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
-from .scores import Sample, values
+from .rim import Rim
+from .scores import Sample, log_densities
 from .selection import NetworkTest, networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 65_536
+# Nats that one more step over all data may still gain: a fraction of what noise gives the coefficients.
+ENOUGH = 8.0
 PARTS = ("potential", "diffusion", "circulation")
 
 
@@ -43,6 +46,31 @@ class Leg:
     scheme: tuple[int, int] | None
     tests: tuple[NetworkTest, ...]
     history: tuple[EpochRecord, ...]
+
+    def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Words and numbers, and arrays."""
+        plain = {
+            "name": self.name,
+            "on": list(self.on),
+            "scheme": self.scheme,
+            "tests": [asdict(test) for test in self.tests],
+            "history": [asdict(record) for record in self.history],
+        }
+        return plain, [self.vector, self.precision]
+
+    @classmethod
+    def from_container(cls, stored: tuple[dict[str, Any], list[np.ndarray]]) -> "Leg":
+        """The inverse."""
+        plain, (vector, precision) = stored
+        return cls(
+            name=plain["name"],
+            on=tuple(plain["on"]),
+            vector=vector,
+            precision=precision,
+            scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
+            tests=tuple(NetworkTest(**test) for test in plain["tests"]),
+            history=tuple(EpochRecord(**record) for record in plain["history"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -78,6 +106,7 @@ class Search:
         self.architecture, self.built, self.plain = architecture, built, plain
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
+        self.rim = Rim.of(data.pairs.start)
 
     def begin(self) -> Leg:
         """The linear start, and whether the data call for more."""
@@ -114,19 +143,35 @@ class Search:
         """The result of the last leg."""
         weights = Coefficients.of(self.model(leg.on))
         dynamics = weights.dynamics(solution.vector)
-        likelihood, lost, result = self._likelihood(leg.scheme), 0.0, Result()
+        likelihood, lost, result = self.likelihood_of(leg), 0.0, Result()
         if leg.scheme is not None:
             choice = self._chosen(dynamics, at_least=likelihood)
             lost, result = choice.lost, choice.result
-        if solution.expected_gain > 5.0:
+        if solution.expected_gain > 4 * ENOUGH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
-        specification = replace(
-            self.architecture.plain, **{name: getattr(self.architecture, name) for name in leg.on}
-        )
         return Found(
-            dynamics, specification, weights, solution, likelihood, lost, leg.tests, leg.history, result
-        )
+            dynamics, self.specification(leg), weights, solution, likelihood, lost, leg.tests, leg.history, result
+        )  # fmt: skip
+
+    def unstarted(self) -> Leg:
+        """The linear start, nothing known."""
+        weights = Coefficients.of(self.plain)
+        scheme = None if self.likelihood is not None else (1, 4)
+        record = EpochRecord(0, 0, float("nan"), float("nan"))
+        return Leg("start", (), weights.vector, np.ones(weights.groups), scheme, (), (record,))
+
+    def dynamics_of(self, leg: Leg) -> ComponentDynamics:
+        """The model at the end of a leg."""
+        return Coefficients.of(self.model(leg.on)).dynamics(leg.vector)
+
+    def specification(self, leg: Leg) -> Architecture:
+        """The architecture with the networks that are in the model."""
+        return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in leg.on})
+
+    def likelihood_of(self, leg: Leg) -> AbstractLikelihood:
+        """The transition density that a leg used."""
+        return self._likelihood(leg.scheme)
 
     def model(self, on: tuple[str, ...]) -> ComponentDynamics:
         """The plain model with the named networks put in, as they were drawn."""
@@ -150,14 +195,14 @@ class Search:
         likelihood = self._likelihood(scheme)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
         solution = climb(
-            weights, start, likelihood, data, most_steps=most_steps, enough=enough, seed=self.seed
+            weights, start, likelihood, data, self.rim, most_steps=most_steps, enough=enough, seed=self.seed
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)
         return done, solution if name == "all" else None
 
     def _finished(self, leg: Leg):
-        return self._climbed(leg, "all", len(self.data), 3, 5.0)
+        return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
 
     def _grown(self, leg: Leg) -> Leg:
         """Test the networks that are still missing at the present solution, and put in what is called for."""
@@ -178,9 +223,7 @@ class Search:
         precision = np.ones(grown.groups)
         precision[: len(leg.precision)] = leg.precision
         potential = tuple(test for test in leg.tests if test.component == "potential")
-        return replace(
-            leg, on=on, vector=grown.vector, precision=precision, tests=(*potential, *tests)
-        )
+        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=(*potential, *tests))
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The networks put in where `present` has constants, starting at those."""
@@ -195,9 +238,7 @@ class Search:
             if "circulation" in on
             else present.circulation_component
         )
-        return eqx.tree_at(
-            lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W)
-        )
+        return eqx.tree_at(lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W))
 
     def _at(self, leg: Leg) -> tuple[Coefficients, Solution]:
         weights = Coefficients.of(self.model(leg.on))
@@ -205,8 +246,6 @@ class Search:
         return weights, carried_over(weights, leg.precision)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
-        from ..likelihood import Cubature
-
         if scheme is None:
             assert self.likelihood is not None
             return self.likelihood
@@ -219,7 +258,7 @@ class Search:
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
         """Losses in nats a pair; the held-out data only watch."""
         losses = [
-            -values(weights, vector, likelihood, part) / len(part)
+            -float(log_densities(weights, vector, likelihood, part).mean())
             for part in (self.data.some(MANY // 4, np.random.default_rng([self.seed, 2])), self.held_out)
         ]
         steps = history[-1].step if history else 0

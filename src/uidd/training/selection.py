@@ -7,8 +7,8 @@ import scipy.linalg
 import scipy.stats
 
 from ..likelihood import AbstractLikelihood
-from .coefficients import Coefficients
-from .scores import Sample, fisher, scores
+from ..models import Coefficients
+from .scores import Sample, fisher, log_densities, scores
 
 # Two networks tested once in every fit: one false alarm in some thousand fits.
 LARGEST_CHANCE = 1e-4
@@ -61,7 +61,8 @@ def networks_called_for(
     """
     vector = weights.vector
     F = fisher(weights, vector, likelihood, data, seed=seed)
-    g = scores(weights, vector, likelihood, data).gradient
+    floor = float(np.median(log_densities(weights, vector, likelihood, data))) - 20.0
+    g = scores(weights, vector, likelihood, data, floor=floor).gradient
     fixed = nuisance & (np.diag(F) > 0)
     inner = F[np.ix_(fixed, fixed)]
     factor = scipy.linalg.cho_factor(inner + 1e-7 * np.diag(np.diag(inner)))

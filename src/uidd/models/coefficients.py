@@ -8,7 +8,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from ..components import Network, PlaneCirculation
+from ..components import Network, PlaneCirculation, QuadraticPotential
 from ..dynamics import ComponentDynamics
 
 FROZEN, FREE = -2, -1
@@ -42,7 +42,9 @@ class Coefficients:
         labels, owners, used = [], [], 0
         for index, part in enumerate(parts):
             labelled = jax.tree.map(
-                lambda node, base=used: _labels(node, base), part, is_leaf=lambda n: isinstance(n, (Network, PlaneCirculation))
+                lambda node, base=used: _labels(node, base),
+                part,
+                is_leaf=lambda n: isinstance(n, Network | PlaneCirculation | QuadraticPotential),
             )
             leaves = jax.tree.leaves(labelled)
             used = max([used, *(int(leaf.max()) + 1 for leaf in leaves if leaf.size)])
@@ -86,9 +88,15 @@ def _labels(node, base: int):
     if isinstance(node, PlaneCirculation):
         inner = eqx.tree_at(lambda n: n.planes, node, np.full(node.planes.shape, FROZEN))
         constant = jax.tree.map(lambda leaf: np.full(leaf.shape, FREE), node.constant)
-        return eqx.tree_at(
-            lambda n: (n.constant, n.network), inner, (constant, _labels(node.network, base))
+        return eqx.tree_at(lambda n: (n.constant, n.network), inner, (constant, _labels(node.network, base)))
+    if isinstance(node, QuadraticPotential):
+        # Where a network bends V, S stays: it is what keeps e^-V integrable.
+        labelled = jax.tree.map(
+            lambda n: _labels(n, base), node, is_leaf=lambda n: isinstance(n, Network) or eqx.is_array(n)
         )
+        if node.network is None:
+            return labelled
+        return eqx.tree_at(lambda n: n.stiffness, labelled, np.full(node.stiffness.shape, FROZEN))
     if not isinstance(node, Network):
         return np.full(node.shape, FREE)
     R, r = node.readout

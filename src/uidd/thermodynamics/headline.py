@@ -1,0 +1,110 @@
+"""The headline: the entropy production rate of an ensemble, corrected for noise, with its interval."""
+
+from typing import Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import Result
+from ..models import Coefficients, Ensemble
+from ..sampling import StationarySamples, reweighted, sample_stationary
+from .entropy_production import local_entropy_production
+from .records import Estimate
+
+DRAWS = 100_000
+# Members are compared on so many of the draws; the noise of the draws is common to all and drops out.
+COMPARED = 8192
+
+
+class HasEnsemble(Protocol):
+    """What `uidd.fit` returns, or a run read from disk."""
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """A model and its members."""
+        ...
+
+
+def entropy_production(
+    fit: HasEnsemble, *, draws: int = DRAWS, seed: int = 0, samples: StationarySamples | None = None
+) -> Estimate:
+    """The rate of a fit, in k_B per unit time, with everything that is known to be uncertain in its error.
+
+    A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
+    would give a positive number. The curvature of the rate over the ensemble measures that. With
+    S(theta) the rate, <.> the mean over pairs of opposite deviations, and constants (a) and
+    coefficients under a prior (b) varied one at a time,
+
+        rate = S - (<S>_a - S) + (<S>_b - S).
+
+    Constants are fitted without a prior: their noise is in S, and is taken out, which is what the
+    product of two independent fits does. Coefficients under a prior are pulled towards zero, which takes
+    out twice their noise, and their variance is put back. The standard error joins the spread over the
+    ensemble and that of the draws from e^-V.
+
+    Args:
+        fit: From `uidd.fit`.
+        draws: From the stationary density.
+        seed: Of the draws.
+        samples: Draws from `fit.model` that exist already.
+    """
+    ensemble = fit.ensemble
+    if samples is None:
+        samples = sample_stationary(ensemble.center, draws, seed=seed)
+    chains = samples.chains
+    center, time = ensemble.center, ensemble.center.scaling.time
+    own = Coefficients.of(center.unit)
+
+    def rates(states, deviations) -> tuple[np.ndarray, np.ndarray]:
+        """Energies and local rates, a row a member."""
+        members = [own.unravelled(own.vector + row) for row in deviations]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+        energies, values = _evaluated(stacked, own.frozen, jnp.asarray(states, jnp.result_type(float)))
+        return np.asarray(energies, np.float64), np.asarray(values, np.float64) / time
+
+    unit = np.asarray(center.scaling.to_unit(chains.reshape(-1, chains.shape[-1])))
+    here = np.zeros((1, len(own.vector)))
+    plug_in = rates(unit, here)[1].reshape(chains.shape[:2]).mean(axis=1)
+    monte_carlo = float(plug_in.std(ddof=1) / len(plug_in) ** 0.5) if len(plug_in) > 1 else float("nan")
+    rate = float(plug_in.mean())
+    if not len(ensemble):
+        return Estimate(rate, monte_carlo, Result("no_ensemble", "The error holds only that of the draws."))
+
+    some = unit[:: max(1, len(unit) // COMPARED)]
+    V, s = (part[0] for part in rates(some, here))
+
+    def mean_rates(deviations) -> tuple[np.ndarray, float]:
+        energies, values = rates(some, deviations)
+        means, sizes = [], []
+        for energy, value in zip(energies, values, strict=True):
+            weight, size = reweighted(V, energy)
+            means.append(float(weight @ value))
+            sizes.append(size / len(V))
+        return np.asarray(means), float(np.median(sizes))
+
+    everything, share = mean_rates(ensemble.deviations)
+    constants, _ = mean_rates(np.where(ensemble.penalised, 0.0, ensemble.deviations))
+    under_prior, _ = mean_rates(np.where(ensemble.penalised, ensemble.deviations, 0.0))
+    plain = s.mean()
+    rate += -(constants.mean() - plain) + (under_prior.mean() - plain)
+    half = len(everything) // 2  # opposite members: the even part is the bias, the odd part the spread
+    spread = float(np.sqrt(np.mean((everything[:half] - everything[half:]) ** 2) / 4))
+    even = float(np.std((everything[:half] + everything[half:]) / 2))
+    result = samples.result
+    if result.successful and share < 0.05:
+        words = "Members weight the states so differently that their rates are hardly comparable."
+        result = Result("members_apart", words)
+    return Estimate(rate, float(np.sqrt(spread**2 + even**2 + monte_carlo**2)), result)
+
+
+@eqx.filter_jit
+def _evaluated(stacked, frozen, states):
+    def one(member):
+        dynamics = eqx.combine(member, frozen)
+        return jax.lax.map(
+            lambda z: (dynamics.potential(z), local_entropy_production(dynamics, z)), states, batch_size=4096
+        )
+
+    return jax.lax.map(one, stacked)
