@@ -128,9 +128,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_file(uidd, tmp_path, monkeypa
         (["simulate", "beads-5", "--set", "coutn=4"], "count"),
         (["benchmark", "acuracy"], "accuracy"),
         (["benchmark", "accuracy", "--only", "doubl-well"], "double-well"),
-        (["simulate", "beads-5", "--set", "coutn=4"], "count"),
-        (["benchmark", "acuracy"], "accuracy"),
-        (["benchmark", "accuracy", "--only", "doubl-well"], "double-well"),
     ],
 )
 def test_an_unknown_word_names_the_nearest_known_one(words, hint, uidd):

@@ -18,7 +18,7 @@ from uidd.models import ARCHITECTURES, Architecture
 from uidd.thermodynamics import local_entropy_production, system_entropy_production
 
 SMALL = Architecture(SumOfSquares(components=4, widths=(8,)), Triangular((8,)), Full((8,)))
-CASES = [(name, dimension) for name in sorted(ARCHITECTURES) for dimension in (2, 3, 5)]
+CASES = [(name, dimension) for name in sorted(ARCHITECTURES) for dimension in (2, 3, 5)] + [("default", 7)]
 # Sums over networks of width 128 and their second derivatives: some thousand roundings of 1e-16.
 ROUNDING = 1e-11
 

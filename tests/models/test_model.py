@@ -7,7 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from uidd.components import Full, SumOfSquares, Triangular
+from uidd import InputError
+from uidd.components import (
+    Absent,
+    Constant,
+    Drawn,
+    Full,
+    Quadratic,
+    SumOfSquares,
+    Triangular,
+    Uniform,
+    Varying,
+)
 from uidd.data import Scaling
 from uidd.dynamics import matrix_divergence
 from uidd.models import ARCHITECTURES, Architecture, Model
@@ -34,8 +45,10 @@ def weights_of(inputs, widths, outputs):
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5])
-@pytest.mark.parametrize("name", sorted(ARCHITECTURES))
-def test_every_named_architecture_builds_and_its_only_leaves_are_weights(name, dimension, random_dynamics):
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - {"default"}))
+def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
+    name, dimension, random_dynamics
+):
     """Weights of a layer: (inputs + 1) outputs. Nothing but them may be a leaf."""
     spec, D = Architecture.named(name), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D), anchors=((1.0,) * D,))
@@ -51,6 +64,35 @@ def test_every_named_architecture_builds_and_its_only_leaves_are_weights(name, d
     count += weights_of(D, spec.circulation.widths, pairs) if pairs else 0
     assert sum(leaf.size for leaf in leaves) == count
     assert pairs == (below if isinstance(spec.circulation, Full) else D - 1)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
+def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
+    """V: S, c, a curvature for every axis and diagonal, 192 units; sigma: 32 units; W: 64, and planes."""
+    spec, D = Architecture(), dimension
+    model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
+    leaves, below = jax.tree.leaves(model), D * (D - 1) // 2
+    assert all(isinstance(leaf, jax.Array) for leaf in leaves)
+    count = D * D + D + below + D + weights_of(D, (192,), 1) + weights_of(D, (32,), D)
+    if D > 3:
+        count += below + D
+    elif D > 1:
+        count += weights_of(D, (32,), below)
+    if D > 5:
+        count += below + weights_of(D, (64,), D) + 2 * D * D
+    elif D > 1:
+        count += weights_of(D, (64,), below)
+    assert sum(leaf.size for leaf in leaves) == count
+
+
+@pytest.mark.parametrize("name", sorted(ARCHITECTURES))
+def test_a_plain_architecture_is_linear_and_has_nothing_to_train_hidden(name, random_dynamics, quickly):
+    spec = Architecture.named(name)
+    assert spec.trains_hidden_layers == (name != "default")
+    assert not spec.plain.trains_hidden_layers and spec.plain.plain == spec.plain
+    dynamics = random_dynamics(spec.plain, 3, 0)
+    slopes = quickly(jax.vmap(jax.jacfwd(dynamics.drift)))(np.random.default_rng(0).standard_normal((3, 3)))
+    np.testing.assert_allclose(slopes, np.broadcast_to(slopes[0], slopes.shape), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("dimension", [1, 2])
@@ -140,3 +182,20 @@ def test_a_time_reversed_model_flips_the_irreversible_drift_only(model, z, quick
     np.testing.assert_allclose(f_back, f_rev - f_irr, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(back.potential(z[0]), model.potential(z[0]))
     assert back.dimension == 3
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"diffusion": Constant("tridiagonal")}, "`shape` must be a known name"),
+        ({"circulation": Uniform("diagonal")}, "`shape` must be a known name"),
+        ({"potential": Quadratic(-1)}, "`width` must be a whole number of at least 0"),
+        ({"diffusion": Varying(0)}, "`width` must be a whole number of at least 1"),
+        ({"circulation": Drawn(8, ())}, "`scales` must be at least one number"),
+        ({"circulation": Drawn(8, (0.0,))}, "`scales` must be a positive"),
+    ],
+)
+def test_a_specification_that_cannot_be_built_is_refused(parts, words):
+    with pytest.raises(InputError, match=words):
+        Architecture(**parts)
+    assert not Architecture(diffusion=Constant("diagonal"), circulation=Absent()).trains_hidden_layers

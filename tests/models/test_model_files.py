@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from uidd._checks import InputError
-from uidd.components import Absent, Constant, Full, SumOfSquares, Triangular, Tridiagonal
+from uidd.components import (
+    Absent,
+    Constant,
+    Drawn,
+    Full,
+    Quadratic,
+    SumOfSquares,
+    Triangular,
+    Tridiagonal,
+    Uniform,
+    Varying,
+)
 from uidd.data import Scaling
 from uidd.models import Architecture, Container, Model, load_model, load_provenance, save_model
 
@@ -86,6 +97,38 @@ def test_every_specification_comes_back(circulation, diffusion, random_dynamics,
     model = Model(random_dynamics(spec, 2, 0), spec, Scaling.identity(2))
     save_model(model, tmp_path / "m.uidd")
     assert same(load_model(tmp_path / "m.uidd"), model)
+
+
+DRAWN = Architecture(Quadratic(6, (0.5, 2.0)), Varying(4), Drawn(4), temperature=0.1)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7])
+@pytest.mark.parametrize(
+    "spec",
+    [DRAWN, DRAWN.plain, Architecture(circulation=Uniform("tridiagonal")), SMALL.plain],
+    ids=["drawn", "drawn plain", "tridiagonal", "small plain"],
+)
+def test_models_of_drawn_units_and_plain_ones_come_back(spec, dimension, random_dynamics, tmp_path):
+    model = Model(random_dynamics(spec, dimension, 0), spec, Scaling.identity(dimension))
+    save_model(model, tmp_path / "m.uidd")
+    back = load_model(tmp_path / "m.uidd")
+    assert same(back, model) and back.architecture == spec
+    assert Architecture.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+
+
+@pytest.mark.parametrize(
+    ("part", "options"),
+    [
+        ("potential", {"width": "a"}), ("potential", {"scales": []}), ("potential", {"scales": 3}),
+        ("diffusion", {"width": 0}), ("diffusion", {"scales": ["a"]}), ("circulation", {"width": 1.5}),
+    ],
+)  # fmt: skip
+def test_drawn_units_that_make_no_sense_are_refused(part, options, random_dynamics, tmp_path):
+    path = tmp_path / "m.uidd"
+    save_model(Model(random_dynamics(DRAWN, 2, 0), DRAWN, Scaling.identity(2)), path)
+    rewrite(path, lambda header, arrays: header["architecture"][part].update(options))
+    with pytest.raises(InputError):
+        load_model(path)
 
 
 def test_the_header_is_text(model, path):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from uidd.components import Constant, Full, SumOfSquares
+from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture
 from uidd.systems import Linear
 from uidd.training import Plan, fit
@@ -12,6 +13,7 @@ from uidd.training import Plan, fit
 SETTINGS = {
     "seed": 3,
     "architecture": Architecture(SumOfSquares(8, (16,)), Constant("full"), Full((8,))),
+    "likelihood": EulerMaruyama(),
     "plan": Plan(steps=200, steps_per_epoch=20, batch=256),
     "progress": False,
 }

@@ -28,7 +28,7 @@ def test_data_whose_regression_is_exact_give_back_A_M_and_W():
     wanted, found = np.linalg.cholesky(2 * DISSIPATION), np.linalg.cholesky(noise.T @ noise / (count - 3))
     noise = noise @ np.linalg.inv(found).T @ wanted.T
     increment = (start - mean) @ Linear().drift_matrix.T * dt + noise * dt**0.5
-    linear = fit_linear(Transitions(start, increment, np.full(count, dt)))
+    linear = fit_linear(Transitions(start, increment, np.full(count, dt)), euler=True)
     assert linear.result.successful
     np.testing.assert_allclose(linear.mean, mean, rtol=1e-8)
     np.testing.assert_allclose(linear.diffusion @ linear.diffusion.T / 2, DISSIPATION, rtol=1e-5)
@@ -39,7 +39,7 @@ def test_data_whose_regression_is_exact_give_back_A_M_and_W():
 def test_simulated_data_give_A_and_M_within_their_standard_errors():
     """Var A_ij = 2 M_ii (sum dt x x^T)^-1_jj and Var M_ij = (M_ii M_jj + M_ij^2) / n, from least squares."""
     pairs = Linear().simulate(200, 51, seed=1).transitions()
-    linear = fit_linear(pairs)
+    linear = fit_linear(pairs, euler=True)
     M = linear.diffusion @ linear.diffusion.T / 2
     information = np.linalg.inv((pairs.start * pairs.dt[:, None]).T @ pairs.start)
     error_A = np.sqrt(2 * np.outer(np.diag(M), np.diag(information)))

@@ -18,8 +18,7 @@ from uidd.training import fit
 from uidd.training.loop import Trainer
 from uidd.training.progress import TrainingProgress
 
-# `uidd.training.fit` is the function; this is the file that it is in.
-fit_module = importlib.import_module("uidd.training.fit")
+fit_module = importlib.import_module("uidd.training.hidden_layers")
 MOMENTS = {
     "in the middle of an epoch's end": (Trainer, "held_out_loss", 5),
     "while the epoch is recorded": (fit_module, "EpochRecord", 5),

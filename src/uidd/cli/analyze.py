@@ -25,8 +25,8 @@ def analyzed(folder: Any, seed: int) -> "Analysis":
     """Analyse a run and write its metrics."""
     from ..report.analysis import analyze as compute
 
-    model, summary = folder.model(), folder.fit_summary()
-    analysis = compute(model, folder.held_out(), summary["total_time"], seed=seed)
+    ensemble, summary = folder.ensemble(), folder.fit_summary()
+    analysis = compute(ensemble, folder.held_out(), summary["total_time"], seed=seed)
     exact = folder.config().get("exact")
     folder.write_metrics(
         {

@@ -17,7 +17,7 @@ def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, q
     from .fit import how_it_went
 
     run = RunFolder.create(out, overwrite=overwrite)
-    print("1/4  simulate: 10,000 paths of the paper's linear case (lambda = 1, Euler steps of 0.01)")
+    print("1/4  simulate: 10,000 paths of the paper's linear case (lambda = 1, exact, frames 0.01 apart)")
     system, data = experiment.make_data(seed)
     config = {**experiment.config(system, seed), "command": command()}
     run.begin(config)

@@ -35,8 +35,10 @@ def fit(
     architecture: Annotated[
         str, typer.Option(help="Networks: default, linear, polymer or sgld.", callback=among(_architectures))
     ] = "default",
-    steps: Annotated[int, typer.Option(help="The most optimiser steps.", min=1)] = 4000,
-    batch: Annotated[int, typer.Option(help="Pairs a step.", min=1)] = 2048,
+    steps: Annotated[
+        int, typer.Option(help="The most steps of Adam, for linear, polymer and sgld.", min=1)
+    ] = 4000,
+    batch: Annotated[int, typer.Option(help="Pairs a step of Adam.", min=1)] = 2048,
     seed: Seed = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run in --out.")] = False,
     overwrite: Overwrite = False,
@@ -117,7 +119,14 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
 
 
 def how_it_went(fit: "Fit") -> str:
-    """One line on how training ended and which weights were kept."""
-    start = "the linear start, which networks did not beat"
-    kept = f"weights of epoch {fit.kept.epoch}" if fit.kept.epoch else start
-    return f"{fit.result}; epochs: {fit.history[-1].epoch}; kept: {kept}; {fit.seconds:.0f} s"
+    """One line on how training ended and what is in the model."""
+    called = [test.component for test in fit.tests if test.called_for]
+    if fit.tests:
+        what = f"networks for {', '.join(called)}" if called else "linear model; the data call for no network"
+    else:
+        what = (
+            f"weights of epoch {fit.kept.epoch}"
+            if fit.kept.epoch
+            else "the linear start, which networks did not beat"
+        )
+    return f"{fit.result}; {what}; likelihood {fit.likelihood}; {fit.seconds:.0f} s"

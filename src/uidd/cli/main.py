@@ -8,7 +8,6 @@ import typer
 from .._checks import InputError
 from .analyze import analyze
 from .benchmark import benchmark
-from .benchmark import benchmark
 from .demo import demo
 from .fit import fit
 from .report import report
@@ -29,7 +28,6 @@ app = typer.Typer(
     uidd analyze runs/mine                          entropy production, minima
     uidd report runs/mine                           one page to look at
     uidd reproduce linear --size quick              an experiment of the paper
-    uidd benchmark accuracy --only linear           how right it is on known systems
     uidd benchmark accuracy --only linear           how right it is on known systems
     uidd demo                                       all of it on a known system
     """,

@@ -30,13 +30,14 @@ def solve_lower(lower: Matrix, right: State) -> State:
 def cholesky(P: Matrix) -> Matrix:
     """The lower triangular L with L L^T = P; where rounding made P indefinite, one near by.
 
-    No pivot is smaller than the rounding error of its own diagonal entry. A smaller floor would let the
-    noise of one pivot grow in the next.
+    The diagonal is raised by a few roundings of itself. With less, the noise of one small pivot would grow
+    in the next.
     """
     dimension = len(P)
     floor = 4 * dimension * jnp.finfo(P.dtype).eps * jnp.abs(jnp.diag(P)) + 1e-30
+    P = P + floor * jnp.eye(dimension, dtype=P.dtype)
     if dimension > UNROLLED:
-        return jnp.linalg.cholesky(P + jnp.diag(floor))
+        return jnp.linalg.cholesky(P)
     zero = jnp.zeros_like(P[0, 0])
     rows: list = []
     for i in range(dimension):

@@ -1,5 +1,6 @@
 """The stored rows of the accuracy suite as text: a line a row, the table of the docs, what was met."""
 
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ PEER_NAMES = ("SFI", "Euler fit", "counting", "linear fit")
 HEAD = (
     f"{'case':<24}{'dt':>5}{'pairs':>9}{'exact':>9}{'ours':>21}{'error':>10}{'spread':>9}{'s':>5}{'bars':>7}"
 )
+INDENT = "    "
 StoredRow = dict[str, Any]
 
 
@@ -124,10 +126,13 @@ def line(row: StoredRow) -> str:
         f"{name:<24}{row['dt']:>5g}{row['pairs']:>9}{_short(row['truth']):>9}{_value(row['ours']):>21}"
         f"{_error(row, row['error']):>10}{_spread(row):>9}{row['seconds']:>5.0f}{met:>7}"
     )
-    for notes in (_figures(row), _peers(row), *(f"missed: {_said(bar)}" for bar in judged if not bar["met"])):
-        text += f"\n    {notes}" if notes else ""
+    missed = (f"missed: {_said(bar)}" for bar in judged if not bar["met"])
+    for notes in filter(None, (_figures(row), _peers(row), *missed)):
+        text += "\n" + textwrap.fill(notes, len(HEAD), initial_indent=INDENT, subsequent_indent=2 * INDENT)
     if row["training"] != "ok" or row["ours"]["result"] != "ok":
-        text += f"\n    fit: {row['training']}; estimate: {row['ours']['result']} {row['ours']['message']}"
+        text += (
+            f"\n{INDENT}fit: {row['training']}; estimate: {row['ours']['result']} {row['ours']['message']}"
+        )
     return text
 
 

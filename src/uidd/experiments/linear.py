@@ -12,6 +12,7 @@ import numpy as np
 
 from .._files import write_atomically, write_json
 from ..dynamics import AbstractDynamics
+from ..likelihood import EulerMaruyama
 from ..models import Model, environment
 from ..sampling import sample_stationary
 from ..systems import Linear
@@ -19,6 +20,7 @@ from ..systems.linear import STIFFNESS
 from ..thermodynamics import (
     Estimate,
     count_entropy_production,
+    entropy_production,
     entropy_production_rate,
     irreducible_spread,
 )
@@ -95,7 +97,11 @@ def run(size: Size, *, seed: int = 0, report: Callable[[str], None] = lambda _: 
 
 def _one(system: Linear, size: Size, seed: int) -> LinearCase:
     trained = fit(
-        system.simulate(size.paths, seed=seed), seed=seed, architecture="linear", plan=Plan(steps=size.steps)
+        system.simulate(size.paths, seed=seed),
+        seed=seed,
+        architecture="linear",
+        likelihood=EulerMaruyama(),  # the paper's data are an Euler scheme's
+        plan=Plan(steps=size.steps),
     )
     draws = np.random.default_rng(seed).multivariate_normal(np.zeros(2), np.linalg.inv(STIFFNESS), size.draws)
     stationary = system.simulate(size.counting_paths, stationary=True, scheme="exact", seed=seed + 1)
@@ -103,7 +109,7 @@ def _one(system: Linear, size: Size, seed: int) -> LinearCase:
     return LinearCase(
         strength=system.strength,
         exact=system.entropy_production_rate,
-        learned=_integrated(trained.model, trained.total_time, size.draws, seed),
+        learned=entropy_production(trained, draws=size.draws, seed=seed),
         networks=_integrated(trained.refined, trained.total_time, size.draws, seed),
         counted=count_entropy_production(stationary, size.bins),
         monte_carlo=entropy_production_rate(system.dynamics, draws),

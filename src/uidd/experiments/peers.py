@@ -13,7 +13,7 @@ from .._checks import InputError
 from .._types import Result
 from ..data import Scaling, Trajectories
 from ..likelihood import EulerMaruyama
-from ..report.analysis import _counted
+from ..report.analysis import counted_with_few_unpaired
 from ..thermodynamics import Estimate, irreducible_spread
 from ..training import fit_linear
 
@@ -23,34 +23,11 @@ MOST_FUNCTIONS = 200
 
 def counting(data: Trajectories) -> Estimate:
     """Transitions counted between bins, on the grid that a report chooses; up to three dimensions."""
-    return _counted(data) or Estimate(
+    return counted_with_few_unpaired(data) or Estimate(
         np.nan,
         np.nan,
         Result("not_judged", f"Counting needs at most 3 coordinates; the data have {data.dimension}."),
     )
-
-
-def linear_fit(data: Trajectories) -> Estimate:
-    """The best linear diffusion of the data, fitted exactly: EPR = -Tr(M^-1 W S W).
-
-    Exact at any dt where the system is linear, blind to all that is not. It has no error of its own; the
-    standard error is the irreducible spread.
-    """
-    scaling = Scaling.of(data)
-    found = fit_linear(scaling.transitions_to_unit(data.transitions()))
-    M, W = found.diffusion @ found.diffusion.T / 2, found.circulation
-    rate = -float(np.trace(np.linalg.solve(M, W @ found.stiffness @ W))) / scaling.time
-    return Estimate(rate, irreducible_spread(rate, data.total_time), found.result)
-
-
-def euler_fit(data: Trajectories, seed: int = 0) -> Estimate:
-    """Our own fit with the Euler-Maruyama likelihood, which is what most methods use."""
-    import uidd
-
-    try:
-        return uidd.entropy_production(uidd.fit(data, seed=seed, likelihood=EulerMaruyama()))
-    except (InputError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return _stopped("The Euler fit", error)
 
 
 def linear_fit(data: Trajectories) -> Estimate:
@@ -110,25 +87,6 @@ def sfi_force(data: Trajectories) -> Callable[[np.ndarray], np.ndarray]:
         return np.asarray(scaling.scale) / scaling.time * np.asarray(force(unit), np.float64)
 
     return drift
-
-
-def require_sfi() -> None:
-    """Say at once, and not after a long fit, that the extra is not installed."""
-    _sfi_package()
-
-
-# By name, each from trajectories and a seed.
-PEERS: dict[str, Callable[[Trajectories, int], Estimate]] = {
-    "SFI": lambda data, seed: sfi(data),
-    "Euler fit": euler_fit,
-    "counting": lambda data, seed: counting(data),
-    "linear fit": lambda data, seed: linear_fit(data),
-}
-
-
-def _stopped(what: str, error: Exception) -> Estimate:
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return Estimate(np.nan, np.nan, Result("failed", f"{what} stopped: {reason}"))
 
 
 def require_sfi() -> None:

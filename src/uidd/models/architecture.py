@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
-from .._checks import InputError, one_of, positive, whole_number
+from .._checks import InputError, fail, one_of, positive, whole_number
 from ..components import (
     ACTIVATIONS,
     Absent,
@@ -62,7 +62,14 @@ class Architecture:
             if "activation" in options:
                 one_of("activation", options["activation"], ACTIVATIONS)
             if "shape" in options:
-                one_of("shape", options["shape"], ("full", "diagonal", "tridiagonal"))
+                other = "diagonal" if isinstance(part, Constant) else "tridiagonal"
+                one_of("shape", options["shape"], ("full", other))
+            if "scales" in options:
+                whole_number("width", options["width"], least=0 if part is self.potential else 1)
+                if options["width"] and not options["scales"]:
+                    fail("scales", "at least one number", "none")
+                for scale in options["scales"]:
+                    positive("scales", scale)
             for width in options.get("widths", ()):
                 whole_number("widths", width)
 

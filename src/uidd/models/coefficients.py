@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
@@ -80,7 +81,7 @@ class Coefficients:
     def unravelled(self, vector: np.ndarray) -> PyTree:
         """The values in their places."""
         start, unravel = ravel_pytree(self.chosen)
-        return unravel(np.asarray(vector, start.dtype))
+        return unravel(jnp.asarray(vector, start.dtype))
 
 
 def _labels(node, base: int):

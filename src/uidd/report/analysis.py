@@ -9,12 +9,13 @@ import numpy as np
 
 from ..data import Trajectories
 from ..landscape import StationaryPoint, find_minima
-from ..models import Model
+from ..models import Ensemble, Model
 from ..sampling import Simulation, StationarySamples, sample_stationary, simulate
 from ..thermodynamics import (
     CountedEntropyProduction,
     Estimate,
     count_entropy_production,
+    entropy_production,
     entropy_production_rate,
     irreducible_spread,
     local_entropy_production,
@@ -29,10 +30,10 @@ class Analysis:
     """What the model says, and how far to trust it.
 
     Attributes:
-        entropy_production: The global rate; its error holds Monte Carlo and the spread that a path of
-            the observed length cannot avoid.
-        monte_carlo_error: The first part of that error.
-        irreducible_spread: The second part, sqrt(2 S T) / T for a rate S seen over a time T.
+        entropy_production: The headline: corrected for noise in the fit, its error from the ensemble.
+        plug_in: The rate of the model itself, uncorrected; its error is that of the draws.
+        irreducible_spread: What a path of the observed length leaves open in any case, sqrt(2 S T) / T for a
+            rate S seen over a time T; for comparison with the error of the headline.
         noise_floor: What a fit to equilibrium data of this length may give, 20 / T: a rate is a square,
             so noise in the fitted current adds to it, about 2 / T for every degree of freedom.
         system_entropy: The stationary mean of s_sys, zero up to its error: a check of the sampling.
@@ -45,7 +46,7 @@ class Analysis:
     """
 
     entropy_production: Estimate
-    monte_carlo_error: float
+    plug_in: Estimate
     irreducible_spread: float
     noise_floor: float
     system_entropy: Estimate
@@ -62,7 +63,8 @@ class Analysis:
         return {
             "entropy_production": {
                 **self.entropy_production.to_dict(),
-                "monte_carlo_error": self.monte_carlo_error,
+                "plug_in": self.plug_in.rate,
+                "monte_carlo_error": self.plug_in.standard_error,
                 "irreducible_spread": self.irreducible_spread,
                 "noise_floor": self.noise_floor,
             },
@@ -96,20 +98,20 @@ class Analysis:
 
 
 def analyze(
-    model: Model, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS
+    ensemble: Ensemble, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS
 ) -> Analysis:
     """Sample, integrate, count, descend and simulate.
 
     Args:
-        model: The learned model.
+        ensemble: The learned model and its members.
         data: Recorded trajectories to compare with, best those held out.
         total_time: The observed time of the training data, for the irreducible spread.
         seed: Of sampling and simulation.
         draws: From the stationary density.
     """
+    model = ensemble.center
     samples = sample_stationary(model, draws, seed=seed)
-    integrated = entropy_production_rate(model, samples)
-    spread = irreducible_spread(integrated.rate, total_time)
+    headline = entropy_production(ensemble, samples=samples)
     # In unit-size coordinates no digit is lost to offsets.
     unit, time = model.unit, model.scaling.time
     some = jnp.asarray(model.scaling.to_unit(samples.states[:: max(1, len(samples) // 20_000)]))
@@ -118,12 +120,12 @@ def analyze(
     system_error = float(system.std(ddof=1) / len(system) ** 0.5)
     recorded = _like_sized(data)
     return Analysis(
-        entropy_production=integrated.widened(spread),
-        monte_carlo_error=integrated.standard_error,
-        irreducible_spread=spread,
+        entropy_production=headline,
+        plug_in=entropy_production_rate(model, samples),
+        irreducible_spread=irreducible_spread(headline.rate, total_time),
         noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),
-        counted=_counted(data),
+        counted=counted_with_few_unpaired(data),
         minima=_minima(model),
         local=local,
         samples=samples,
@@ -148,7 +150,7 @@ def _minima(model: Model) -> list[StationaryPoint]:
     ]
 
 
-def _counted(data: Trajectories) -> CountedEntropyProduction | None:
+def counted_with_few_unpaired(data: Trajectories) -> CountedEntropyProduction | None:
     """Counting with the finest grid that leaves few transitions unpaired, up to three dimensions."""
     if data.dimension > 3:
         return None

@@ -60,13 +60,13 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
     estimate, judged = analysis.entropy_production, verdict(model, analysis)
     error = estimate.standard_error
     low, high = (measured(bound, error) for bound in estimate.interval)
-    status = _status(Result(estimate.result.code), "settled, the chains agree")
+    status = _status(Result(estimate.result.code), "settled, independent populations agree")
     sign = "⚠ " if judged.kind == "unsettled" else ""
     parts = (
-        "The interval joins the Monte Carlo error of the average "
-        f"(±{number(analysis.monte_carlo_error, 2)}) and the "
-        f"spread that a recording of this length cannot avoid (±{number(analysis.irreducible_spread, 2)}). "
-        "What the networks cannot represent is not in it."
+        "The rate is corrected for noise in the fit (the model itself has "
+        f"{measured(analysis.plug_in.rate, error)}), and the interval comes from the ensemble: what other "
+        "data of this size would have given. A recording of this length cannot do better than "
+        f"±{number(analysis.irreducible_spread, 2)}. What the model cannot represent is not in it."
     )
     return (
         f'<section class="headline {judged.kind}" aria-label="Entropy production rate">'
@@ -106,7 +106,7 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
             number(training["test_loss"], 5),
             f"nats per pair, on trajectories not trained on; {number(training['seconds'], 3)} s of training",
             trained,
-            "the held-out loss had stopped falling",
+            "it had settled",
         ),
         _card(
             "Sampling",
@@ -114,7 +114,7 @@ def cards(model: Model, analysis: Analysis, training: dict[str, Any]) -> str:
             f"{_decimals(samples.effective_sample_size, 0)} effective of {len(samples):,} draws; acceptance "
             f"{number(samples.acceptance, 2)}",
             samples.result,
-            "the chains agree",
+            "independent populations agree",
         ),
         _card(
             "Minima of the potential",

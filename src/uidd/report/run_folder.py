@@ -10,13 +10,25 @@ import numpy as np
 from .._checks import InputError
 from .._files import read_json, write_atomically, write_json
 from ..data import Trajectories, load_trajectories, save_trajectories
-from ..models import Model, environment, load_model, save_model
+from ..models import Ensemble, Model, environment, load_model, save_model
 from ..training import EpochRecord, Fit
 
 MOST_SAMPLE_FRAMES = 200_000
-SUMMARY = ("result", "message", "start", "epochs", "kept_epoch", "seconds", "test_loss", "total_time")
+SUMMARY = (
+    "result",
+    "message",
+    "start",
+    "epochs",
+    "kept_epoch",
+    "seconds",
+    "test_loss",
+    "total_time",
+    "likelihood",
+    "networks",
+)
 RESULT_FILES = (
     "model.uidd",
+    "ensemble.uidd",
     "checkpoint.uidd",
     "history.json",
     "fit.json",
@@ -34,6 +46,7 @@ class RunFolder:
     config.json       how it was asked for: data, options, seed, command
     checkpoint.uidd   training state, while it runs and after
     model.uidd        the model
+    ensemble.uidd     the model with the members of its ensemble
     history.json      one record an epoch
     fit.json          how training ended
     held-out.npz      trajectories that took no part in training, to compare with
@@ -110,9 +123,12 @@ class RunFolder:
                 "seconds": fit.seconds,
                 "test_loss": fit.test_loss,
                 "total_time": fit.total_time,
+                "likelihood": repr(fit.likelihood),
+                "networks": [asdict(test) | {"called_for": test.called_for} for test in fit.tests],
             },
         )
         save_trajectories(_capped(fit.test), self.path / "held-out.npz")
+        fit.ensemble.save(self.path / "ensemble.uidd", provenance={**surroundings, "config": config})
         save_model(fit.model, self.model_file, provenance={**surroundings, "config": config})
 
     def model(self) -> Model:
@@ -122,6 +138,11 @@ class RunFolder:
                 f"The run in '{self.path}' did not end. Go on with `uidd fit --resume --out {self.path}`."
             )
         return load_model(self.model_file)
+
+    def ensemble(self) -> Ensemble:
+        """The trained model with its members."""
+        self.model()
+        return self._read("ensemble.uidd", Ensemble.load)
 
     def held_out(self) -> Trajectories:
         """Trajectories that took no part in training."""

@@ -24,16 +24,15 @@ def training_section(history: list[EpochRecord], kept_epoch: int) -> Section:
     caption = (
         "Negative log-likelihood of a step, in the model's own unit-size coordinates; lower is better, "
         "and the value itself has no meaning across data sets. The star marks the kept weights "
-        f"(step {kept.step}, held out {number(kept.held_out, 5)}). Step 0 is the best linear model, "
+        f"({kept.step:,} steps or pairs, held out {number(kept.held_out, 5)}). The first point is the best "
+        "linear model, "
     )
     if len(history) == 1:
         caption += "and no epoch followed."
     elif kept.epoch == 0:
-        caption += (
-            "kept because the networks did not beat it by three standard errors: the data call for no more."
-        )
+        caption += "kept because held-out data did not call for more."
     else:
-        caption += "which the networks beat by more than three standard errors."
+        caption += "the others are what it was refined to."
     return Section(title, "", (Panel("Loss", caption, training_curves(history, kept_epoch)),), "one")
 
 

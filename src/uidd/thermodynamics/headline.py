@@ -28,7 +28,11 @@ class HasEnsemble(Protocol):
 
 
 def entropy_production(
-    fit: HasEnsemble, *, draws: int = DRAWS, seed: int = 0, samples: StationarySamples | None = None
+    fit: HasEnsemble | Ensemble,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    samples: StationarySamples | None = None,
 ) -> Estimate:
     """The rate of a fit, in k_B per unit time, with everything that is known to be uncertain in its error.
 
@@ -45,12 +49,12 @@ def entropy_production(
     ensemble and that of the draws from e^-V.
 
     Args:
-        fit: From `uidd.fit`.
+        fit: From `uidd.fit`, or its ensemble.
         draws: From the stationary density.
         seed: Of the draws.
         samples: Draws from `fit.model` that exist already.
     """
-    ensemble = fit.ensemble
+    ensemble = fit if isinstance(fit, Ensemble) else fit.ensemble
     if samples is None:
         samples = sample_stationary(ensemble.center, draws, seed=seed)
     chains = samples.chains

@@ -10,10 +10,7 @@ from ..models import Coefficients
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
-MOST_FISHER_PAIRS = 65_536
-import os
-
-DBG = os.environ.get("DBG")
+MOST_FISHER_PAIRS = 32_768
 LOOSEST, TIGHTEST = 1e-8, 1e8
 
 
@@ -82,17 +79,6 @@ def climb(
         target, precision = quadratic.solved(weights, precision, free=step == 0)
         L = prior(weights, precision, F) * weights.penalised
         gain = quadratic.height(target, L) - quadratic.height(vector, L)
-        if DBG:
-            print(
-                "      step",
-                step,
-                len(data),
-                found.value / len(data),
-                "gain %.2f" % gain,
-                precision,
-                "rim",
-                rim.cost(weights, vector),
-            )
         if gain < enough:  # so small that it need not be checked
             return Solution(target, precision, F + quadratic.bowl(target), found, gain)
 
@@ -104,8 +90,6 @@ def climb(
         for share in (1.0, 0.5, 0.25, 0.1, 0.03):
             if height(vector + share * move) > now:
                 vector = vector + share * move
-                if DBG:
-                    print("       taken", share)
                 break
         else:
             break
@@ -148,13 +132,10 @@ class Quadratic:
         Both are found together by iteration. Once on the way, a precision changes by no more than
         thirtyfold a step.
         """
-        F, x = self.information, self.center
+        x = self.center
         low, high = (LOOSEST, TIGHTEST) if free else (precision / 30, precision * 30)
         for _ in range(40 if len(x) < 600 else 10):
-            A = self.slope_gradients[self.slopes_at(x) < 0]
-            offset = (A @ self.center) - self.slopes[self.slopes_at(x) < 0]
-            factor = scipy.linalg.cho_factor(F + A.T @ A + np.diag(prior(weights, precision, F)))
-            new = scipy.linalg.cho_solve(factor, self.score + F @ self.center + A.T @ offset)
+            new, factor = self._maximum(weights, precision, x)
             updated = precision.copy()
             if weights.groups:
                 spread = np.diag(scipy.linalg.cho_solve(factor, np.eye(len(x))))
@@ -168,7 +149,15 @@ class Quadratic:
             x, precision = new, updated
             if settled:
                 break
-        return x, precision
+        return self._maximum(weights, precision, x)[0], precision
+
+    def _maximum(self, weights: Coefficients, precision: np.ndarray, x: np.ndarray):
+        """For given precisions, with the places falling that fall at x; and the factored matrix."""
+        falling, F = self.slopes_at(x) < 0, self.information
+        A = self.slope_gradients[falling]
+        factor = scipy.linalg.cho_factor(F + A.T @ A + np.diag(prior(weights, precision, F)))
+        offset = A @ self.center - self.slopes[falling]
+        return scipy.linalg.cho_solve(factor, self.score + F @ self.center + A.T @ offset), factor
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

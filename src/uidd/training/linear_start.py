@@ -29,8 +29,8 @@ def fit_linear(pairs: Transitions, *, euler: bool = False) -> LinearModel:
 
     The process: regression of the next state gives e^{A dt} and the noise Q of a step, so A by a
     logarithm, the stationary covariance C = e^{A dt} C e^{A^T dt} + Q, M = -(A C + C A^T) / 2 and
-    W = -(A C - C A^T) / 2. This needs frames at one dt. Euler: regression of the increments gives A and M, the
-    Lyapunov equation A C + C A^T = -2 M the rest.
+    W = -(A C - C A^T) / 2. This needs frames at one dt. Euler: regression of the increments gives A
+    and M, the Lyapunov equation A C + C A^T = -2 M the rest.
 
     What cannot be had falls back, and the result says so: to the Euler form (`euler_start`) where the
     step varies or e^{A dt} has no real logarithm; to detailed balance with the data's own mean and
@@ -59,7 +59,7 @@ def _fit_process(pairs: Transitions) -> LinearModel | None:
     on_the_cut = (np.abs(eigenvalues.imag) < 1e-9) & (eigenvalues.real <= 0)
     if on_the_cut.any() or not 1e-4 * dt < 1 - np.abs(eigenvalues).max():
         return None
-    A = scipy.linalg.logm(step).real / dt
+    A = np.real(scipy.linalg.logm(step)) / dt
     Q = residual.T @ residual / max(count - dimension - 1, 1)
     C = scipy.linalg.solve_discrete_lyapunov(step, Q + 1e-9 * np.trace(Q) * np.eye(dimension))
     M, W = -(A @ C + C @ A.T) / 2, -(A @ C - C @ A.T) / 2
@@ -89,7 +89,7 @@ def _fit_euler(pairs: Transitions) -> LinearModel:
     return LinearModel(mean, np.linalg.inv(C), np.linalg.cholesky(2 * M), (W - W.T) / 2, result)
 
 
-def _regressed(start, target, *, weight=1.0):
+def _regressed(start: np.ndarray, target: np.ndarray, *, weight: np.ndarray | float = 1.0):
     """target = weight (A start + a) + residual by least squares."""
     design = np.concatenate([start, np.ones((len(start), 1))], axis=1) * weight
     solution, *_ = np.linalg.lstsq(design, target, rcond=None)

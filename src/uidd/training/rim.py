@@ -6,19 +6,21 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.spatial
 from jax.flatten_util import ravel_pytree
 
 from ..models import Coefficients
 
-DIRECTIONS, REACHES = 64, (1.15, 1.4, 1.8, 2.5)
+# Candidates for each distance from the data, in unit-size coordinates, and how many of them are used.
+DISTANCES, CANDIDATES, USED, LOOKED_AT = (1.0, 2.0, 4.0, 8.0), 2000, 96, 20_000
 
 
 @dataclass(frozen=True)
 class Rim:
-    """Places outside the data, and the direction outwards at each.
+    """Places away from all data, and at each the direction away from the nearest recorded state.
 
     No pair says anything about V there, and a smooth continuation may well fall off into a well that
-    does not exist. A slope outwards costs nothing; a slope s < 0 costs s^2 / 2 nats.
+    does not exist. Rising away from the data costs nothing; a slope s < 0 costs s^2 / 2 nats.
     """
 
     points: np.ndarray
@@ -26,15 +28,23 @@ class Rim:
 
     @classmethod
     def of(cls, states: np.ndarray) -> "Rim":
-        """On rays from the middle through the outermost states in many directions."""
-        middle = np.median(states, axis=0)
-        away = states - middle
-        directions = np.random.default_rng(0).standard_normal((DIRECTIONS, states.shape[1]))
-        far = away[np.argmax(away @ directions.T, axis=0)]
-        far = far[np.linalg.norm(far, axis=1) > 0]
-        unit = far / np.linalg.norm(far, axis=1, keepdims=True)
-        points = np.concatenate([middle + reach * far for reach in REACHES])
-        return cls(points, np.tile(unit, (len(REACHES), 1)))
+        """Random displacements of recorded states that end away from all of them."""
+        generator = np.random.default_rng(0)
+        stride = -(-len(states) // LOOKED_AT)
+        # Evenly spaced states, and those at the ends of every coordinate.
+        ends = np.concatenate([np.argsort(column)[[0, 1, 2, -3, -2, -1]] for column in states.T])
+        some = np.concatenate([states[::stride], states[ends]])
+        tree = scipy.spatial.cKDTree(some)
+        points, outwards = [], []
+        for distance in DISTANCES:
+            step = generator.standard_normal((CANDIDATES, states.shape[1]))
+            step *= distance / np.linalg.norm(step, axis=1, keepdims=True)
+            place = some[generator.integers(len(some), size=CANDIDATES)] + step
+            near, index = tree.query(place)
+            outside = np.flatnonzero(near > 0.8 * distance)[:USED]
+            points.append(place[outside])
+            outwards.append((place - some[index])[outside] / near[outside, None])
+        return cls(np.concatenate(points), np.concatenate(outwards))
 
     def slopes(self, weights: Coefficients, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The slope outwards at every point, and its gradient in the coefficients, in which it is linear."""

@@ -19,7 +19,7 @@ from .scores import Sample, log_densities
 from .selection import NetworkTest, networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
-FEW, MANY = 16_384, 65_536
+FEW, MANY = 16_384, 32_768
 # Nats that one more step over all data may still gain: a fraction of what noise gives the coefficients.
 ENOUGH = 8.0
 PARTS = ("potential", "diffusion", "circulation")
@@ -83,8 +83,6 @@ class Found:
     solution: Solution
     likelihood: AbstractLikelihood
     lost: float
-    tests: tuple[NetworkTest, ...]
-    history: tuple[EpochRecord, ...]
     result: Result
 
 
@@ -151,8 +149,14 @@ class Search:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
         return Found(
-            dynamics, self.specification(leg), weights, solution, likelihood, lost, leg.tests, leg.history, result
-        )  # fmt: skip
+            dynamics=dynamics,
+            architecture=self.specification(leg),
+            weights=weights,
+            solution=solution,
+            likelihood=likelihood,
+            lost=lost,
+            result=result,
+        )
 
     def unstarted(self) -> Leg:
         """The linear start, nothing known."""

@@ -70,7 +70,7 @@ def networks_called_for(
 
 
 def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
-    """Every scale of the network's units by itself; the smallest chance counts, times the number of scales."""
+    """Every scale of the units by itself; the smallest chance counts, times the number of scales."""
     own = (weights.component == component) & weights.penalised & ~nuisance
     scales = np.unique(weights.group[own])
     excess, chance = -np.inf, 1.0
