@@ -12,7 +12,8 @@ from jax.flatten_util import ravel_pytree
 from ..models import Coefficients
 
 # Candidates for each distance from the data, in unit-size coordinates, and how many of them are used.
-DISTANCES, CANDIDATES, USED, LOOKED_AT = (1.0, 2.0, 4.0, 8.0), 2000, 96, 20_000
+DISTANCES, CANDIDATES, USED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 4000, 128
+LOOKED_AT, CELL = 50_000, 0.5
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class Rim:
         # Evenly spaced states, and those at the ends of every coordinate.
         ends = np.concatenate([np.argsort(column)[[0, 1, 2, -3, -2, -1]] for column in states.T])
         some = np.concatenate([states[::stride], states[ends]])
+        # One state a cell: otherwise nearly all starts would lie where nearly all states are.
+        spread = some[np.unique(np.round(some / CELL), axis=0, return_index=True)[1]]
         tree = scipy.spatial.cKDTree(some)
         points, outwards = [], []
         for distance in DISTANCES:
             step = generator.standard_normal((CANDIDATES, states.shape[1]))
             step *= distance / np.linalg.norm(step, axis=1, keepdims=True)
-            place = some[generator.integers(len(some), size=CANDIDATES)] + step
+            place = spread[generator.integers(len(spread), size=CANDIDATES)] + step
             near, index = tree.query(place)
             outside = np.flatnonzero(near > 0.8 * distance)[:USED]
             points.append(place[outside])
