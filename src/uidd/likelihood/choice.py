@@ -41,6 +41,7 @@ def choose_steps(
     total: int,
     *,
     at_least: Cubature | None = None,
+    at_most: Cubature | None = None,
 ) -> StepChoice:
     """Climb the ladder of `Cubature` schemes until the step error is below half a nat over `total` pairs.
 
@@ -50,16 +51,16 @@ def choose_steps(
     chosen = np.linspace(0, len(dt) - 1, min(LOOKED_AT, len(dt))).astype(int)
     z, h = (jnp.asarray(part[chosen], jnp.result_type(float)) for part in (starts, dt))
     first = 0 if at_least is None else LADDER.index(at_least)
+    words = "{} steps an interval leave an error of {:.2g} nats: the frames are far apart for this drift."
     coarse, lost = _moments(dynamics, LADDER[first], z, h), float("inf")
     for likelihood, finer in zip(LADDER[first:-1], LADDER[first + 1 :], strict=True):
         fine = _moments(dynamics, finer, z, h)
         lost = float(jnp.mean(jax.vmap(_divergence)(*coarse, *fine))) * total
         if lost < MOST_LOST:
             return StepChoice(likelihood, lost, Result())
+        if likelihood == at_most:
+            return StepChoice(likelihood, lost, Result("coarse", words.format(likelihood.steps, lost)))
         coarse = fine
-    words = (
-        "Even {} steps an interval leave an error of {:.2g} nats: the frames are far apart for this drift."
-    )
     # Twice the steps leave 1/16 of an error of fourth order, and the loss is quadratic in the error.
     lost /= 4 ** LADDER[-1].order
     ended = Result() if lost < MOST_LOST else Result("coarse", words.format(LADDER[-1].steps, lost))

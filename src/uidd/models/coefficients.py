@@ -65,6 +65,11 @@ class Coefficients:
         return int(self.group.max()) + 1
 
     @property
+    def group_owner(self) -> np.ndarray:
+        """The component of every group."""
+        return np.array([self.component[self.group == k][0] for k in range(self.groups)], int)
+
+    @property
     def penalised(self) -> np.ndarray:
         """Which coefficients have a prior."""
         return self.group >= 0

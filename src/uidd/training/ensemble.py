@@ -1,10 +1,9 @@
 """The ensemble: what other data of the same size could have given."""
 
 import numpy as np
-import scipy.linalg
 
 from ..models import Coefficients, Ensemble, Model
-from .gauss_newton import Solution
+from .gauss_newton import Factored, Solution
 
 PAIRS = 16
 
@@ -20,13 +19,13 @@ def draw_ensemble(center: Model, weights: Coefficients, solution: Solution, *, s
     """
     generator = np.random.default_rng([seed, 7])
     L = solution.prior(weights)
-    factor = scipy.linalg.cho_factor(solution.information + np.diag(L))
+    factor = Factored.of(solution.information + np.diag(L))
     blocks = solution.found.blocks - solution.found.blocks.mean(axis=0)
     count = len(blocks)
     rows = []
     for _ in range(PAIRS):
         repeats = np.bincount(generator.integers(count, size=count), minlength=count)
         pull = np.where(weights.penalised, generator.standard_normal(len(L)) * np.sqrt(L), 0.0)
-        rows.append(scipy.linalg.cho_solve(factor, (repeats - 1.0) @ blocks + pull))
+        rows.append(factor.solve((repeats - 1.0) @ blocks + pull))
     deviations = np.asarray(rows)
     return Ensemble(center, np.concatenate([deviations, -deviations]), weights.penalised)

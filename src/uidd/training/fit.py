@@ -21,7 +21,7 @@ from .ensemble import draw_ensemble
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import EpochRecord, best_epoch, is_better
-from .linear_start import LinearModel, fit_linear, start_from_linear
+from .linear_start import LinearModel, fit_linear, sharpened, start_from_linear
 from .loop import DevicePairs, Trainer
 from .plan import Plan
 from .progress import TrainingProgress
@@ -149,10 +149,10 @@ class _Task:
         self.linear: LinearModel = fit_linear(self.pairs, euler=isinstance(likelihood, EulerMaruyama))
         self.likelihood = likelihood
 
-    def started(self, architecture: Architecture) -> ComponentDynamics:
+    def started(self, architecture: Architecture, linear: LinearModel | None = None) -> ComponentDynamics:
         """Networks that reproduce the linear start."""
         built = architecture.build(self.data.dimension, key=self.build_key)
-        return start_from_linear(built, self.linear, key=self.start_key)
+        return start_from_linear(built, linear or self.linear, key=self.start_key)
 
     def sample(self) -> Sample:
         """The training pairs with the blocks that the bootstrap draws."""
@@ -188,11 +188,22 @@ class _Task:
     def by_search(self) -> Fit:
         """Drawn networks, where the data call for them."""
         plain, built = self.started(self.architecture.plain), self.started(self.architecture)
+        units = built.potential_component.network
+        sharp = self.linear if units is None else sharpened(self.linear, self.pairs, units)
+        bent = self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
         sample, test = self.sample(), self.held_out(self.test)
         leg, solution, stopped = None, None, None
         with TrainingProgress(5, shown=self.progress) as bar:
             search = Search(
-                self.architecture, built, plain, self.likelihood, sample, test, seed=self.seed, show=bar.show
+                self.architecture,
+                built,
+                plain,
+                bent,
+                self.likelihood,
+                sample,
+                test,
+                seed=self.seed,
+                show=bar.show,
             )
             if self.file is not None and self.resume and self.file.path.exists():
                 leg = Leg.from_container(self.file.read_raw())

@@ -75,6 +75,9 @@ def climb(
         if F is None or len(data) <= MOST_FISHER_PAIRS:
             F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
         found = scores(weights, vector, likelihood, data, floor=floor)
+        if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
+            gain = float("inf")
+            break
         quadratic = Quadratic(vector, found.gradient, F, *rim.slopes(weights, vector))
         target, precision = quadratic.solved(weights, precision, free=step == 0)
         L = prior(weights, precision, F) * weights.penalised
@@ -86,8 +89,10 @@ def climb(
 
         now, move = found.value - rim.cost(weights, vector) - vector @ (L * vector) / 2, target - vector
         for share in (1.0, 0.5, 0.25, 0.1, 0.03):
-            if height(vector + share * move) > now:
+            reached = height(vector + share * move)
+            if reached > now:
                 vector = vector + share * move
+                gain = abs(gain - (reached - now))  # what was promised and not kept is left to gain
                 break
         else:
             break
@@ -96,7 +101,34 @@ def climb(
     assert F is not None and found is not None
     slopes, gradients = rim.slopes(weights, vector)
     falling = gradients[slopes < 0]
-    return Solution(vector, precision, F + falling.T @ falling, found, gain)
+    F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
+    found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
+    return Solution(vector, precision, F, found, gain)
+
+
+@dataclass(frozen=True)
+class Factored:
+    """A positive matrix, scaled to a unit diagonal and factored: coefficients differ by many decades."""
+
+    scale: np.ndarray
+    factor: tuple[np.ndarray, bool]
+
+    @classmethod
+    def of(cls, matrix: np.ndarray) -> "Factored":
+        """With as small an addition to the diagonal as rounding needs."""
+        scale = 1 / np.sqrt(np.maximum(np.diag(matrix), 1e-30))
+        unit = matrix * scale[:, None] * scale
+        for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+            try:
+                return cls(scale, scipy.linalg.cho_factor(unit + jitter * np.eye(len(unit))))
+            except scipy.linalg.LinAlgError:
+                continue
+        raise scipy.linalg.LinAlgError("the information matrix is not positive")
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """matrix^-1 right, for a vector or a matrix."""
+        scale = self.scale if right.ndim == 1 else self.scale[:, None]
+        return scale * scipy.linalg.cho_solve(self.factor, scale * right)
 
 
 @dataclass(frozen=True)
@@ -139,7 +171,7 @@ class Quadratic:
             new = self._best_between(x, new, prior(weights, precision, self.information) * weights.penalised)
             updated = precision.copy()
             if weights.groups:
-                spread = np.diag(scipy.linalg.cho_solve(factor, np.eye(len(x))))
+                spread = np.diag(factor.solve(np.eye(len(x))))
                 for k in range(weights.groups):
                     own = weights.group == k
                     determined = own.sum() - precision[k] * spread[own].sum()
@@ -161,9 +193,9 @@ class Quadratic:
         """For given precisions, with the places falling that fall at x; and the factored matrix."""
         falling, F = self.slopes_at(x) < 0, self.information
         A = self.slope_gradients[falling]
-        factor = scipy.linalg.cho_factor(F + A.T @ A + np.diag(prior(weights, precision, F)))
+        factor = Factored.of(F + A.T @ A + np.diag(prior(weights, precision, F)))
         offset = A @ self.center - self.slopes[falling]
-        return scipy.linalg.cho_solve(factor, self.score + F @ self.center + A.T @ offset), factor
+        return factor.solve(self.score + F @ self.center + A.T @ offset), factor
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

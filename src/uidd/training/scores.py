@@ -115,6 +115,7 @@ def fisher(
         drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, jax.random.fold_in(key, index))
         # In double precision: directions that the data hardly see must not turn negative.
         g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1], np.float64)[:count]
+        g = g[np.isfinite(g).all(axis=1)]
         total += g.T @ g
     return total
 
@@ -131,7 +132,7 @@ def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """A factor for pairs below the floor: no gradient of theirs may exceed ten times the usual one."""
-    size = np.linalg.norm(np.nan_to_num(gradients, nan=np.inf, posinf=np.inf, neginf=np.inf), axis=1)
+    size = np.abs(np.nan_to_num(gradients, nan=np.inf, posinf=np.inf, neginf=np.inf)).max(axis=1)
     return np.where(slope < 1, np.minimum(1.0, 10 * np.median(size) / np.maximum(size, 1e-30)), 1.0)
 
 

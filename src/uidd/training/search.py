@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._types import Result
+from ..components import ConstantCirculation, ConstantDiffusion
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, Cubature, StepChoice, choose_steps
 from ..models import Architecture, Coefficients
@@ -22,6 +23,8 @@ from .selection import NetworkTest, networks_called_for
 FEW, MANY = 16_384, 32_768
 # Nats that one more step over all data may still gain: a fraction of what noise gives the coefficients.
 ENOUGH = 8.0
+# Finer likelihoods would take hours; a result says when this one is too coarse.
+FINEST = Cubature(4, 4)
 PARTS = ("potential", "diffusion", "circulation")
 
 
@@ -37,6 +40,7 @@ class Leg:
         scheme: Steps and order of the likelihood; None if it was given.
         tests: What the score tests found.
         history: So far.
+        grown: Whether networks were put in at the end of this leg.
     """
 
     name: str
@@ -46,12 +50,14 @@ class Leg:
     scheme: tuple[int, int] | None
     tests: tuple[NetworkTest, ...]
     history: tuple[EpochRecord, ...]
+    grown: bool = False
 
     def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Words and numbers, and arrays."""
         plain = {
             "name": self.name,
             "on": list(self.on),
+            "grown": self.grown,
             "scheme": self.scheme,
             "tests": [asdict(test) for test in self.tests],
             "history": [asdict(record) for record in self.history],
@@ -65,6 +71,7 @@ class Leg:
         return cls(
             name=plain["name"],
             on=tuple(plain["on"]),
+            grown=bool(plain["grown"]),
             vector=vector,
             precision=precision,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
@@ -94,6 +101,7 @@ class Search:
         architecture: Architecture,
         built: ComponentDynamics,
         plain: ComponentDynamics,
+        bent: tuple[ComponentDynamics, ComponentDynamics],
         likelihood: AbstractLikelihood | None,
         data: Sample,
         held_out: Sample,
@@ -102,6 +110,7 @@ class Search:
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
         self.architecture, self.built, self.plain = architecture, built, plain
+        self.bent = bent
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
         self.rim = Rim.of(data.pairs.start)
@@ -121,7 +130,9 @@ class Search:
             tests = networks_called_for(
                 everything, likelihood, some, ~everything.penalised, possible, seed=self.seed
             )
-        on = ("potential",) if any(test.called_for for test in tests) and 0 in possible else ()
+        called = [test.component for test in tests if test.called_for]
+        on = tuple(name for name in PARTS if name == "potential" or name in called) if called else ()
+        on = tuple(name for name in on if PARTS.index(name) in possible)
         weights = Coefficients.of(self.model(on))
         first = self._record((), weights, weights.vector, likelihood, 0)
         return Leg("start", on, weights.vector, np.ones(weights.groups), scheme, tests, (first,))
@@ -133,7 +144,7 @@ class Search:
         if leg.name == "few":
             leg, _ = self._climbed(leg, "many", MANY, 4, 2.0)
             return self._grown(leg), None
-        if leg.name == "many" and len(leg.on) > 1:
+        if leg.name == "many" and leg.grown:
             return self._climbed(leg, "grown", MANY, 6, 2.0)
         return self._finished(leg)
 
@@ -182,10 +193,11 @@ class Search:
         places = [f"{name}_component" for name in PARTS if name in on]
         if not places:
             return self.plain
+        built, plain = self.bent  # at the noise that is left when the drift may bend
         return eqx.tree_at(
             lambda d: [getattr(d, place) for place in places],
-            self.plain,
-            [getattr(self.built, place) for place in places],
+            plain,
+            [getattr(built, place) for place in places],
         )
 
     def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
@@ -206,7 +218,9 @@ class Search:
         return done, solution if name == "all" else None
 
     def _finished(self, leg: Leg):
-        return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
+        # From a solution that a part of the data found, one step over all of them is as good as many;
+        # where it is cheap, a second one makes sure.
+        return self._climbed(leg, "all", len(self.data), 2 if len(leg.on) < 2 else 1, ENOUGH)
 
     def _grown(self, leg: Leg) -> Leg:
         """Test the networks that are still missing at the present solution, and put in what is called for."""
@@ -214,32 +228,35 @@ class Search:
         present = weights.dynamics(leg.vector)
         everything = Coefficients.of(self._continued(present, PARTS))
         own = everything.component
-        possible = tuple(k for k in (1, 2) if (everything.penalised & (own == k)).any())
+        off = [k for k, name in enumerate(PARTS) if name not in leg.on]
+        possible = tuple(k for k in off if (everything.penalised & (own == k)).any())
         if not possible:
             return leg
-        nuisance = ~everything.penalised | (own == 0)
+        nuisance = ~everything.penalised | ~np.isin(own, possible)
         some = self.data.some(MANY, np.random.default_rng([self.seed, 1]))
         tests = networks_called_for(
             everything, self._likelihood(leg.scheme), some, nuisance, possible, seed=self.seed
         )
-        on = (*leg.on, *(test.component for test in tests if test.called_for))
+        called = [test.component for test in tests if test.called_for]
+        on = tuple(name for name in PARTS if name in leg.on or name in called)
         grown = Coefficients.of(self._continued(present, on))
         precision = np.ones(grown.groups)
-        precision[: len(leg.precision)] = leg.precision
-        potential = tuple(test for test in leg.tests if test.component == "potential")
-        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=(*potential, *tests))
+        places = np.isin(grown.group_owner, [PARTS.index(name) for name in leg.on])
+        precision[places] = leg.precision
+        tests = (*(test for test in leg.tests if test.component in leg.on), *tests)
+        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests, grown=bool(called))
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The networks put in where `present` has constants, starting at those."""
         zero = jnp.zeros(self.data.pairs.start.shape[1])
         sigma = (
             self.built.diffusion_component.starting_at(present.diffusion_component(zero))
-            if "diffusion" in on
+            if "diffusion" in on and isinstance(present.diffusion_component, ConstantDiffusion)
             else present.diffusion_component
         )
         W = (
             self.built.circulation_component.starting_at(present.circulation_component(zero))
-            if "circulation" in on
+            if "circulation" in on and isinstance(present.circulation_component, ConstantCirculation)
             else present.circulation_component
         )
         return eqx.tree_at(lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W))
@@ -257,7 +274,9 @@ class Search:
 
     def _chosen(self, dynamics: ComponentDynamics, *, at_least=None) -> StepChoice:
         pairs = self.data.pairs
-        return choose_steps(dynamics, pairs.start, pairs.dt, len(self.data), at_least=at_least)
+        return choose_steps(
+            dynamics, pairs.start, pairs.dt, len(self.data), at_least=at_least, at_most=FINEST
+        )
 
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
         """Losses in nats a pair; the held-out data only watch."""

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.stats
 
 from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
+from .gauss_newton import Factored
 from .scores import Sample, fisher, log_densities, scores
 
 # Two networks tested once in every fit: one false alarm in some thousand fits.
@@ -65,7 +65,7 @@ def networks_called_for(
     g = scores(weights, vector, likelihood, data, floor=floor).gradient
     fixed = nuisance & (np.diag(F) > 0)
     inner = F[np.ix_(fixed, fixed)]
-    factor = scipy.linalg.cho_factor(inner + 1e-7 * np.diag(np.diag(inner)))
+    factor = Factored.of(inner)
     return tuple(_tested(weights, F, g, fixed, factor, nuisance, component) for component in tested)
 
 
@@ -76,7 +76,7 @@ def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
     excess, chance = -np.inf, 1.0
     for scale in scales:
         part = own & (weights.group == scale)
-        explained = scipy.linalg.cho_solve(factor, F[np.ix_(fixed, part)])
+        explained = factor.solve(F[np.ix_(fixed, part)])
         rest = F[np.ix_(part, part)] - F[np.ix_(part, fixed)] @ explained
         left = g[part] - explained.T @ g[fixed]
         mean, variance = np.trace(rest), 2 * np.sum(rest**2)
