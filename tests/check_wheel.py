@@ -21,7 +21,7 @@ from uidd.report import analyze, render_page, RunFolder
 run = RunFolder.create("run")
 run.begin({"seed": 0})
 run.write_fit(fit, {"seed": 0})
-run.write_report(render_page(run, analyze(fit.model, fit.test, fit.total_time, draws=2000)))
+run.write_report(render_page(run, analyze(fit.ensemble, fit.test, fit.total_time, draws=2000)))
 """
 
 

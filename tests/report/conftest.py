@@ -10,7 +10,8 @@ from uidd import Result
 from uidd.components import Constant, Full, SumOfSquares
 from uidd.data import Scaling, Trajectories
 from uidd.landscape import StationaryPoint
-from uidd.models import Architecture, Model
+from uidd.likelihood import EulerMaruyama
+from uidd.models import Architecture, Ensemble, Model
 from uidd.report import Analysis, RunFolder, render_page
 from uidd.sampling import Simulation, StationarySamples
 from uidd.thermodynamics import CountedEntropyProduction, Estimate
@@ -60,7 +61,7 @@ def _analysis(data: Trajectories) -> Analysis:
     counted = CountedEntropyProduction(3.25, 0.5, Result(), bins=7, transitions=348, unpaired_share=0.043)
     return Analysis(
         entropy_production=Estimate(12.3456, 0.512),
-        monte_carlo_error=0.05,
+        plug_in=Estimate(12.4, 0.05),
         irreducible_spread=0.5,
         noise_floor=0.6,
         system_entropy=Estimate(0.01, 0.02),
@@ -92,6 +93,7 @@ def make_run(tmp_path_factory, random_dynamics):
         history = tuple(EpochRecord(k, 100 * k, 1.0 / (k + 1), 1.1 / (k + 1)) for k in range(epochs))
         fit = Fit(
             model=model,
+            ensemble=Ensemble(model, np.zeros((0, 1)), np.zeros(1, bool)),
             history=history,
             result=Result(),
             seconds=12.0,
@@ -99,6 +101,8 @@ def make_run(tmp_path_factory, random_dynamics):
             start=Result(),
             kept=history[-1],
             refined=model,
+            likelihood=EulerMaruyama(),
+            tests=(),
             test=data,
             total_time=data.total_time,
         )

@@ -37,17 +37,25 @@ class Rim:
         some = np.concatenate([states[::stride], states[ends]])
         # One state a cell: otherwise nearly all starts would lie where nearly all states are.
         spread = some[np.unique(np.round(some / CELL), axis=0, return_index=True)[1]]
-        tree = scipy.spatial.cKDTree(some)
+        tree, middle = scipy.spatial.cKDTree(some), np.median(some, axis=0)
         points, outwards = [], []
         for distance in DISTANCES:
             step = generator.standard_normal((CANDIDATES, states.shape[1]))
             step *= distance / np.linalg.norm(step, axis=1, keepdims=True)
             place = spread[generator.integers(len(spread), size=CANDIDATES)] + step
             near, index = tree.query(place)
-            outside = np.flatnonzero(near > 0.8 * distance)[:USED]
+            away, from_middle = place - some[index], place - middle
+            # Between scattered states V may well fall: outwards is also away from the middle of all.
+            outer = np.sum(away * from_middle, axis=1) > 0.5 * near * np.linalg.norm(from_middle, axis=1)
+            outside = np.flatnonzero(outer & (near > 0.8 * distance))[:USED]
             points.append(place[outside])
-            outwards.append((place - some[index])[outside] / near[outside, None])
+            outwards.append(away[outside] / near[outside, None])
         return cls(np.concatenate(points), np.concatenate(outwards))
+
+    @classmethod
+    def none(cls, dimension: int) -> "Rim":
+        """For a V that is quadratic and needs no guard."""
+        return cls(np.zeros((0, dimension)), np.zeros((0, dimension)))
 
     def slopes(self, weights: Coefficients, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The slope outwards at every point, and its gradient in the coefficients, in which it is linear."""

@@ -210,8 +210,9 @@ class Search:
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         likelihood = self._likelihood(scheme)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+        rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution = climb(
-            weights, start, likelihood, data, self.rim, most_steps=most_steps, enough=enough, seed=self.seed
+            weights, start, likelihood, data, rim, most_steps=most_steps, enough=enough, seed=self.seed
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)

@@ -1,0 +1,152 @@
+"""The default fit: closed forms for the linear part, tests that call for nothing, and the parts of a step."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.linalg
+
+from uidd.data import Trajectories, Transitions
+from uidd.models import Architecture, Coefficients, Ensemble
+from uidd.systems import Linear, Trap
+from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
+from uidd.thermodynamics import entropy_production
+from uidd.training import fit, fit_linear
+from uidd.training.gauss_newton import Factored, Quadratic
+from uidd.training.rim import Rim
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(Linear().simulate(1000, 51, scheme="exact"), progress=False)
+
+
+def test_the_linear_start_inverts_the_exact_transition():
+    """Noise orthogonal to the regressors, of the exact covariance: only rounding is left, at any dt."""
+    generator, dt, count = np.random.default_rng(0), 0.2, 500
+    C = np.linalg.inv(STIFFNESS)
+    step = scipy.linalg.expm(Linear().drift_matrix * dt)
+    start = generator.standard_normal((count, 2))
+    design = np.column_stack([start, np.ones(count)])
+    noise = generator.standard_normal((count, 2))
+    noise -= design @ np.linalg.lstsq(design, noise, rcond=None)[0]
+    found = np.linalg.cholesky(noise.T @ noise / (count - 3))
+    noise = noise @ np.linalg.inv(found).T @ np.linalg.cholesky(C - step @ C @ step.T).T
+    linear = fit_linear(Transitions(start, start @ (step - np.eye(2)).T + noise, np.full(count, dt)))
+    assert linear.result.successful
+    np.testing.assert_allclose(linear.stiffness, STIFFNESS, rtol=1e-6)
+    np.testing.assert_allclose(linear.diffusion @ linear.diffusion.T / 2, DISSIPATION, rtol=1e-6)
+    np.testing.assert_allclose(linear.circulation, CIRCULATION, rtol=1e-6, atol=1e-9)
+
+
+def test_frames_of_varying_step_start_from_the_euler_fit_and_say_so():
+    parts = [Linear().simulate(100, 51, dt, seed=2).transitions() for dt in (0.01, 0.002)]
+    pairs = Transitions(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    assert fit_linear(pairs).result == "euler_start"
+
+
+def test_linear_data_call_for_no_network(fitted):
+    assert [test.component for test in fitted.tests] == ["potential", "diffusion", "circulation"]
+    assert not any(test.called_for for test in fitted.tests)
+    assert fitted.model.architecture == Architecture().plain
+
+
+def test_the_headline_covers_the_exact_rate_of_exactly_sampled_data(fitted):
+    estimate = entropy_production(fitted, draws=20_000)
+    assert estimate.result.successful
+    assert abs(estimate.rate - Linear().entropy_production_rate) < 4 * estimate.standard_error
+    # No smaller than what a path of this length leaves open, and not much larger.
+    spread = (2 * estimate.rate / fitted.total_time) ** 0.5
+    assert 0.5 * spread < estimate.standard_error < 3 * spread
+
+
+def test_equilibrium_data_give_an_interval_around_zero_that_is_narrow():
+    data = Trap(strength=0.0).simulate(1, 20_000)
+    fitted = fit(data, progress=False)
+    low, high = entropy_production(fitted, draws=20_000).interval
+    assert low < 0 < high < 20 / data.total_time
+
+
+def test_members_come_in_opposite_pairs_and_survive_a_file(fitted, tmp_path):
+    ensemble = fitted.ensemble
+    half = len(ensemble) // 2
+    np.testing.assert_array_equal(ensemble.deviations[:half], -ensemble.deviations[half:])
+    assert len(fitted.models) == len(ensemble) == 32
+    ensemble.save(tmp_path / "e.uidd")
+    again = Ensemble.load(tmp_path / "e.uidd")
+    for a, b in zip(jax.tree.leaves(again.models[3]), jax.tree.leaves(fitted.models[3]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_an_interrupted_search_resumes_bit_for_bit(fitted, tmp_path, monkeypatch):
+    from uidd.training.search import Search
+
+    data, advance = Linear().simulate(1000, 51, scheme="exact"), Search.advance
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "advance", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        first = fit(data, progress=False, checkpoint=tmp_path / "c.uidd")
+    assert first.result == "interrupted" and not first.models
+    assert Search.advance is advance
+    second = fit(data, progress=False, checkpoint=tmp_path / "c.uidd", resume=True)
+    for a, b in zip(jax.tree.leaves(second.model), jax.tree.leaves(fitted.model), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert second.history == fitted.history
+
+
+def test_coefficients_and_dynamics_are_inverse_to_each_other():
+    dynamics = Architecture().build(3, key=jax.random.key(0))
+    weights = Coefficients.of(dynamics)
+    vector = np.random.default_rng(0).standard_normal(len(weights.vector)).astype(np.float32)
+    np.testing.assert_array_equal(Coefficients.of(weights.dynamics(vector)).vector, vector)
+    assert weights.groups == 3 + 2 + 2
+    assert set(weights.component[weights.penalised]) == {0, 1, 2}
+
+
+def test_a_factored_matrix_solves_across_many_decades():
+    generator = np.random.default_rng(0)
+    root = generator.standard_normal((60, 20)) * 10.0 ** np.linspace(-6, 6, 20)
+    matrix, x = root.T @ root, generator.standard_normal(20)
+    size = np.sqrt(np.diag(matrix))
+    found = Factored.of(matrix).solve(size * x)
+    np.testing.assert_allclose(matrix @ found / size, x, rtol=1e-8, atol=1e-10)
+
+
+def test_the_rim_lies_away_from_all_data_and_points_away_from_it():
+    states = np.random.default_rng(0).standard_normal((3000, 2))
+    rim = Rim.of(states)
+    near = np.array([np.linalg.norm(states - point, axis=1).min() for point in rim.points])
+    assert (near > 0.39).all()
+    further = rim.points + 0.01 * rim.outwards
+    assert (np.array([np.linalg.norm(states - p, axis=1).min() for p in further]) > near).mean() > 0.99
+
+
+def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_noise():
+    """A linear regression with known design: coefficients of a group without signal get a large precision."""
+    generator = np.random.default_rng(1)
+    X = generator.standard_normal((4000, 40))
+    truth = np.concatenate([generator.standard_normal(20), np.zeros(20)])
+    y = X @ truth + generator.standard_normal(4000)
+
+    class Weights:
+        group = np.repeat([0, 1], 20)
+        groups = 2
+        penalised = np.ones(40, bool)
+
+    none = np.zeros((0,)), np.zeros((0, 40))
+    quadratic = Quadratic(np.zeros(40), X.T @ y, X.T @ X, *none)
+    x, precision = quadratic.solved(Weights, np.ones(2), free=True)
+    assert 0.3 < precision[0] < 3 and precision[1] > 300
+    ridge = np.linalg.solve(X.T @ X + np.diag(precision[Weights.group]), X.T @ y)
+    np.testing.assert_allclose(x, ridge, rtol=0.05, atol=1e-3)
+    unpenalised = np.linalg.solve(X.T @ X, X.T @ y)
+    assert np.linalg.norm(x[20:]) < 0.7 * np.linalg.norm(unpenalised[20:])
+
+
+def test_data_of_one_dimension_have_no_circulation():
+    generator, dt = np.random.default_rng(0), 0.05
+    decay, x = np.exp(-dt), np.zeros(4000)
+    noise = generator.standard_normal(4000) * (1 - decay**2) ** 0.5
+    for k in range(1, 4000):
+        x[k] = decay * x[k - 1] + noise[k]
+    fitted = fit(Trajectories.from_arrays(x, dt=dt), progress=False)
+    estimate = entropy_production(fitted, draws=4000)
+    assert estimate.rate == 0 and fitted.model.dimension == 1
