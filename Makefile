@@ -38,7 +38,7 @@ $(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 $(VENV)/.dev: $(VENV)/.setup
 	@echo "Installing the test tools ..."
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,peers]'
 	@touch $@
 $(VENV)/.docs: $(VENV)/.dev
 	@echo "Installing the documentation tools ..."

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._checks import fail
 from .._types import Result
+from ..components import QuadraticPotential
 from ..data import Scaling, Trajectories, Transitions
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, EulerMaruyama, choose_steps
@@ -188,7 +189,8 @@ class _Task:
     def by_search(self) -> Fit:
         """Drawn networks, where the data call for them."""
         plain, built = self.started(self.architecture.plain), self.started(self.architecture)
-        units = built.potential_component.network
+        V = built.potential_component
+        units = V.network if isinstance(V, QuadraticPotential) else None
         sharp = self.linear if units is None else sharpened(self.linear, self.pairs, units)
         bent = self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
         sample, test = self.sample(), self.held_out(self.test)

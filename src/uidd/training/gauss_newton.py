@@ -92,7 +92,7 @@ def climb(
             reached = height(vector + share * move)
             if reached > now:
                 vector = vector + share * move
-                gain = abs(gain - (reached - now))  # what was promised and not kept is left to gain
+                gain = float(abs(gain - (reached - now)))  # what was promised and not kept is left to gain
                 break
         else:
             break

@@ -6,8 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.spatial
 from jax.flatten_util import ravel_pytree
+from scipy.spatial import KDTree
 
 from ..models import Coefficients
 
@@ -37,7 +37,7 @@ class Rim:
         some = np.concatenate([states[::stride], states[ends]])
         # One state a cell: otherwise nearly all starts would lie where nearly all states are.
         spread = some[np.unique(np.round(some / CELL), axis=0, return_index=True)[1]]
-        tree, middle = scipy.spatial.cKDTree(some), np.median(some, axis=0)
+        tree, middle = KDTree(some), np.median(some, axis=0)
         points, outwards = [], []
         for distance in DISTANCES:
             step = generator.standard_normal((CANDIDATES, states.shape[1]))
