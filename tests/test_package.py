@@ -58,5 +58,5 @@ def test_every_lower_bound_is_pinned_and_constrained():
 
 @pytest.mark.slow
 def test_the_example_runs(capsys):
-    runpy.run_path(str(ROOT / "examples" / "first_steps.py"))["main"](paths=100, steps=20)
+    runpy.run_path(str(ROOT / "examples" / "first_steps.py"))["main"](paths=100)
     assert "exact 47.0598" in capsys.readouterr().out
