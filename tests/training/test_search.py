@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from uidd import Result
 from uidd.data import Trajectories, Transitions
 from uidd.models import Architecture, Coefficients, Ensemble
 from uidd.systems import Linear, Trap
 from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
 from uidd.thermodynamics import entropy_production
 from uidd.training import fit, fit_linear
-from uidd.training.gauss_newton import Factored, Quadratic
+from uidd.training.gauss_newton import Factored, LocalPosterior
 from uidd.training.rim import Rim
 
 
@@ -77,6 +78,15 @@ def test_members_come_in_opposite_pairs_and_survive_a_file(fitted, tmp_path):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+def test_the_headline_of_a_fit_that_did_not_settle_says_so(fitted, tmp_path):
+    from dataclasses import replace
+
+    stalled = replace(fitted.ensemble, result=Result("still_improving", "The search stopped."))
+    stalled.save(tmp_path / "e.uidd")
+    for ensemble in (stalled, Ensemble.load(tmp_path / "e.uidd")):
+        assert entropy_production(ensemble, draws=2000).result == "still_improving"
+
+
 def test_an_interrupted_search_resumes_bit_for_bit(fitted, tmp_path, monkeypatch):
     from uidd.training.search import Search
 
@@ -132,7 +142,7 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
         penalised = np.ones(40, bool)
 
     none = np.zeros((0,)), np.zeros((0, 40))
-    quadratic = Quadratic(np.zeros(40), X.T @ y, X.T @ X, *none)
+    quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *none)
     x, precision = quadratic.solved(Weights, np.ones(2), free=True)
     assert 0.3 < precision[0] < 3 and precision[1] > 300
     ridge = np.linalg.solve(X.T @ X + np.diag(precision[Weights.group]), X.T @ y)

@@ -1,13 +1,14 @@
 """A model and what else the data could have given: members around it, in memory and on disk."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import equinox as eqx
 import numpy as np
 
+from .._types import Result
 from .coefficients import Coefficients
 from .container import Container
 from .files import describe, restore, weights
@@ -22,11 +23,13 @@ class Ensemble:
         center: The fitted model.
         deviations: Of the coefficients, one row a member; rows k and k + n/2 are opposite.
         penalised: Which coefficients have a prior.
+        result: How the fit ended: members around a model that did not settle mean nothing.
     """
 
     center: Model
     deviations: np.ndarray
     penalised: np.ndarray
+    result: Result = field(default_factory=Result)
 
     def __len__(self) -> int:
         return len(self.deviations)
@@ -41,13 +44,15 @@ class Ensemble:
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
         arrays = [*weights(self.center), self.deviations.astype(np.float32), self.penalised]
-        Container("ensemble", {**describe(self.center), "provenance": provenance or {}}, arrays).write(
-            str(path)
-        )
+        ended = {"result": self.result.code, "message": self.result.message}
+        header = {**describe(self.center), **ended, "provenance": provenance or {}}
+        Container("ensemble", header, arrays).write(str(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
         *own, deviations, penalised = container.arrays
-        return cls(restore(container.header, own, str(path)), deviations.astype(np.float64), penalised)
+        ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
+        center = restore(container.header, own, str(path))
+        return cls(center, deviations.astype(np.float64), penalised, ended)

@@ -1,6 +1,5 @@
 """Trajectories of given dynamics, and draws from their stationary density."""
 
-from .reweighting import reweighted as reweighted
 from .simulate import Simulation as Simulation
 from .simulate import simulate as simulate
 from .stationary import StationarySamples as StationarySamples

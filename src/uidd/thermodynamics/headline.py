@@ -98,7 +98,8 @@ def entropy_production(
     half = len(everything) // 2  # opposite members: the even part is the bias, the odd part the spread
     spread = float(np.sqrt(np.mean((everything[:half] - everything[half:]) ** 2) / 4))
     even = float(np.std((everything[:half] + everything[half:]) / 2))
-    return Estimate(float(rate), float(np.sqrt(spread**2 + even**2 + monte_carlo**2)), samples.result)
+    result = samples.result if ensemble.result.successful else ensemble.result
+    return Estimate(float(rate), float(np.sqrt(spread**2 + even**2 + monte_carlo**2)), result)
 
 
 @eqx.filter_jit

@@ -269,7 +269,7 @@ class _Task:
     def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:
         return Fit(
             model=ensemble.center,
-            ensemble=ensemble,
+            ensemble=replace(ensemble, result=result),
             history=history,
             result=result,
             seconds=time.monotonic() - self.begun,

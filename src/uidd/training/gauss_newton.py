@@ -78,7 +78,7 @@ def climb(
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
-        quadratic = Quadratic(vector, found.gradient, F, *rim.slopes(weights, vector))
+        quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
         target, precision = quadratic.solved(weights, precision, free=step == 0)
         L = prior(weights, precision, F) * weights.penalised
         gain = quadratic.height(target, L) - quadratic.height(vector, L)
@@ -132,7 +132,7 @@ class Factored:
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class LocalPosterior:
     """The log-posterior around `center`: score g and information F of the data, slopes on the rim."""
 
     center: np.ndarray
@@ -219,6 +219,6 @@ def known(
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)
-    quadratic = Quadratic(vector, found.gradient, F, *rim.slopes(weights, vector))
+    quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
     _, precision = quadratic.solved(weights, np.ones(weights.groups), free=True)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)
