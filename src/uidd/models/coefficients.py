@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 from ..components import Network, PlaneCirculation, QuadraticPotential
 from ..dynamics import ComponentDynamics
 
+COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
 
 
@@ -33,20 +34,22 @@ class Coefficients:
     component: np.ndarray
 
     @classmethod
-    def of(cls, dynamics: ComponentDynamics) -> "Coefficients":
-        """Take a model apart."""
+    def of(cls, dynamics: ComponentDynamics, *, held: tuple[str, ...] = ()) -> "Coefficients":
+        """Take a model apart; the components named in `held` stay as they are, as hidden layers do."""
         parts = (
             dynamics.potential_component,
             dynamics.diffusion_component,
             dynamics.circulation_component,
         )
         labels, owners, used = [], [], 0
-        for index, part in enumerate(parts):
+        for index, (name, part) in enumerate(zip(COMPONENTS, parts, strict=True)):
             labelled = jax.tree.map(
                 lambda node, base=used: _labels(node, base),
                 part,
                 is_leaf=lambda n: isinstance(n, Network | PlaneCirculation | QuadraticPotential),
             )
+            if name in held:
+                labelled = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), labelled)
             leaves = jax.tree.leaves(labelled)
             used = max([used, *(int(leaf.max()) + 1 for leaf in leaves if leaf.size)])
             labels.append(labelled)

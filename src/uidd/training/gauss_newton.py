@@ -96,6 +96,8 @@ def climb(
                 break
         else:
             break
+        import os
+        if os.environ.get('DBG'): print('   step',step,likelihood,len(data),'share',share,'now %.1f got %.1f left %.1f'%(now,reached-now,gain),precision,flush=True)
         if gain < enough:
             break
     assert F is not None and found is not None

@@ -11,8 +11,8 @@ import numpy as np
 from .._types import Result
 from ..components import ConstantCirculation, ConstantDiffusion
 from ..dynamics import ComponentDynamics
-from ..likelihood import AbstractLikelihood, Cubature, StepChoice, choose_steps
-from ..models import Architecture, Coefficients
+from ..likelihood import AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
+from ..models import COMPONENTS, Architecture, Coefficients
 from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
 from .rim import Rim
@@ -25,7 +25,6 @@ FEW, MANY = 16_384, 32_768
 ENOUGH = 8.0
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
-PARTS = ("potential", "diffusion", "circulation")
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,13 @@ class Leg:
     """A stage of the search and all that the next one needs.
 
     Attributes:
-        name: `start`, `few`, `many`, `grown` or `all`.
+        name: `start`, `drift`, `few` or `all`.
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.
         scheme: Steps and order of the likelihood; None if it was given.
         tests: What the score tests found.
         history: So far.
-        grown: Whether networks were put in at the end of this leg.
     """
 
     name: str
@@ -50,14 +48,12 @@ class Leg:
     scheme: tuple[int, int] | None
     tests: tuple[NetworkTest, ...]
     history: tuple[EpochRecord, ...]
-    grown: bool = False
 
     def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Words and numbers, and arrays."""
         plain = {
             "name": self.name,
             "on": list(self.on),
-            "grown": self.grown,
             "scheme": self.scheme,
             "tests": [asdict(test) for test in self.tests],
             "history": [asdict(record) for record in self.history],
@@ -71,7 +67,6 @@ class Leg:
         return cls(
             name=plain["name"],
             on=tuple(plain["on"]),
-            grown=bool(plain["grown"]),
             vector=vector,
             precision=precision,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
@@ -131,21 +126,31 @@ class Search:
                 everything, likelihood, some, ~everything.penalised, possible, seed=self.seed
             )
         called = [test.component for test in tests if test.called_for]
-        on = tuple(name for name in PARTS if name == "potential" or name in called) if called else ()
-        on = tuple(name for name in on if PARTS.index(name) in possible)
+        # A drift that V alone does not bend enough makes W and sigma look needed as well: V comes first.
+        on = (COMPONENTS[possible[0]],) if called else ()
         weights = Coefficients.of(self.model(on))
         first = self._record((), weights, weights.vector, likelihood, 0)
         return Leg("start", on, weights.vector, np.ones(weights.groups), scheme, tests, (first,))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
-        """The next leg; the last one, `all`, comes with its solution."""
-        if leg.name == "start":
-            return self._climbed(leg, "few", FEW, 8, 2.0) if leg.on else self._finished(leg)
+        """The next leg; the last one, `all`, comes with its solution.
+
+        V, W and sigma enter the drift as products. The way in is to fit V and W to the increments with the
+        noise given, which is nearly a linear problem. What the data still call for is added, the most
+        wanted first, and only then everything moves together under the finer likelihood.
+        """
+        if leg.name == "start" and leg.on:
+            return self._climbed(leg, "drift", MANY, 12, 2.0)
+        if leg.name == "drift":
+            grown = self._grown(leg)
+            if grown.on != leg.on:
+                return self._climbed(grown, "drift", MANY, 12, 2.0)
+            return self._climbed(grown, "few", FEW, 8, 2.0)
         if leg.name == "few":
-            leg, _ = self._climbed(leg, "many", MANY, 4, 2.0)
-            return self._grown(leg), None
-        if leg.name == "many" and leg.grown:
-            return self._climbed(leg, "grown", MANY, 6, 2.0)
+            grown = self._grown(leg)
+            if grown.on != leg.on:
+                return self._climbed(grown, "few", FEW, 8, 2.0)
+            return self._finished(grown)
         return self._finished(leg)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
@@ -190,7 +195,7 @@ class Search:
 
     def model(self, on: tuple[str, ...]) -> ComponentDynamics:
         """The plain model with the named networks put in, as they were drawn."""
-        places = [f"{name}_component" for name in PARTS if name in on]
+        places = [f"{name}_component" for name in COMPONENTS if name in on]
         if not places:
             return self.plain
         built, plain = self.bent  # at the noise that is left when the drift may bend
@@ -202,20 +207,29 @@ class Search:
 
     def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
         """Gauss-Newton on a random part of the data."""
-        weights, start = self._at(leg)
-        scheme = leg.scheme
-        if scheme is not None and name != "few":
-            dynamics = weights.dynamics(leg.vector)
-            choice = self._chosen(dynamics, at_least=self._likelihood(scheme))
+        present, scheme = self.dynamics_of(leg), leg.scheme
+        if scheme is not None and name not in ("drift", "few"):
+            choice = self._chosen(present, at_least=self._likelihood(scheme))
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-        likelihood = self._likelihood(scheme)
+        likelihood = EulerMaruyama() if name == "drift" else self._likelihood(scheme)
+        # A constant noise is known from the residuals of a free regression; one that varies moves along.
+        held = ("diffusion",) if name == "drift" and "diffusion" not in leg.on else ()
+        weights = Coefficients.of(present, held=held)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution = climb(
-            weights, start, likelihood, data, rim, most_steps=most_steps, enough=enough, seed=self.seed
+            weights,
+            carried_over(weights, leg.precision),
+            likelihood,
+            data,
+            rim,
+            most_steps=most_steps,
+            enough=enough,
+            seed=self.seed,
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
-        done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)
+        vector = Coefficients.of(weights.dynamics(solution.vector)).vector
+        done = Leg(name, leg.on, vector, solution.precision, scheme, leg.tests, history)
         return done, solution if name == "all" else None
 
     def _finished(self, leg: Leg):
@@ -224,28 +238,32 @@ class Search:
         return self._climbed(leg, "all", len(self.data), 2 if len(leg.on) < 2 else 1, ENOUGH)
 
     def _grown(self, leg: Leg) -> Leg:
-        """Test the networks that are still missing at the present solution, and put in what is called for."""
-        weights, _ = self._at(leg)
-        present = weights.dynamics(leg.vector)
-        everything = Coefficients.of(self._continued(present, PARTS))
+        """Test the networks that are still missing, and put in the one that is called for most."""
+        present = self.dynamics_of(leg)
+        everything = Coefficients.of(self._continued(present, COMPONENTS))
         own = everything.component
-        off = [k for k, name in enumerate(PARTS) if name not in leg.on]
+        off = [k for k, name in enumerate(COMPONENTS) if name not in leg.on]
         possible = tuple(k for k in off if (everything.penalised & (own == k)).any())
         if not possible:
             return leg
         nuisance = ~everything.penalised | ~np.isin(own, possible)
-        some = self.data.some(MANY, np.random.default_rng([self.seed, 1]))
-        tests = networks_called_for(
-            everything, self._likelihood(leg.scheme), some, nuisance, possible, seed=self.seed
+        some = self.data.some(FEW, np.random.default_rng([self.seed, 1]))
+        choice = None if leg.scheme is None else self._chosen(present)
+        likelihood = self._likelihood(None) if choice is None else choice.likelihood
+        tests = networks_called_for(everything, likelihood, some, nuisance, possible, seed=self.seed)
+        most = max(tests, key=lambda test: test.excess)
+        if leg.name == "drift" and len(tests) == 1 and most.component=="diffusion":
+            return leg
+        on = tuple(
+            name for name in COMPONENTS if name in leg.on or (name == most.component and most.called_for)
         )
-        called = [test.component for test in tests if test.called_for]
-        on = tuple(name for name in PARTS if name in leg.on or name in called)
         grown = Coefficients.of(self._continued(present, on))
         precision = np.ones(grown.groups)
-        places = np.isin(grown.group_owner, [PARTS.index(name) for name in leg.on])
+        places = np.isin(grown.group_owner, [COMPONENTS.index(name) for name in leg.on])
         precision[places] = leg.precision
         tests = (*(test for test in leg.tests if test.component in leg.on), *tests)
-        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests, grown=bool(called))
+        scheme = leg.scheme if choice is None else (choice.likelihood.steps, choice.likelihood.order)
+        return replace(leg, on=on, vector=grown.vector, precision=precision, scheme=scheme, tests=tests)
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The networks put in where `present` has constants, starting at those."""
@@ -261,11 +279,6 @@ class Search:
             else present.circulation_component
         )
         return eqx.tree_at(lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W))
-
-    def _at(self, leg: Leg) -> tuple[Coefficients, Solution]:
-        weights = Coefficients.of(self.model(leg.on))
-        weights = Coefficients.of(weights.dynamics(leg.vector))
-        return weights, carried_over(weights, leg.precision)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
         if scheme is None:

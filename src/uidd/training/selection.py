@@ -6,13 +6,12 @@ import numpy as np
 import scipy.stats
 
 from ..likelihood import AbstractLikelihood
-from ..models import Coefficients
+from ..models import COMPONENTS, Coefficients
 from .gauss_newton import Factored
 from .scores import Sample, fisher, log_densities, scores
 
 # Two networks tested once in every fit: one false alarm in some thousand fits.
 LARGEST_CHANCE = 1e-4
-NAMES = ("potential", "diffusion", "circulation")
 
 
 @dataclass(frozen=True)
@@ -84,4 +83,4 @@ def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
         # A sum of squares with these two moments, as a multiple of chi-squared.
         excess = max(excess, float((statistic - mean) / variance**0.5))
         chance = min(chance, len(scales) * float(scipy.stats.chi2.sf(statistic * freedom / mean, freedom)))
-    return NetworkTest(NAMES[component], excess, min(chance, 1.0))
+    return NetworkTest(COMPONENTS[component], excess, min(chance, 1.0))
