@@ -9,11 +9,12 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from ..components import Network, PlaneCirculation, QuadraticPotential
+from ..components import Network, PlaneCirculation, QuadraticPotential, ScaledDiffusion
 from ..dynamics import ComponentDynamics
 
 COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
+WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, ScaledDiffusion, PlaneCirculation)
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,13 @@ class Coefficients:
     @classmethod
     def of(cls, dynamics: ComponentDynamics, *, held: tuple[str, ...] = ()) -> "Coefficients":
         """Take a model apart; the components named in `held` stay as they are, as hidden layers do."""
-        parts = (
-            dynamics.potential_component,
-            dynamics.diffusion_component,
-            dynamics.circulation_component,
-        )
+        parts = cls._parts(dynamics)
         labels, owners, used = [], [], 0
         for index, (name, part) in enumerate(zip(COMPONENTS, parts, strict=True)):
             labelled = jax.tree.map(
                 lambda node, base=used: _labels(node, base),
                 part,
-                is_leaf=lambda n: isinstance(n, Network | PlaneCirculation | QuadraticPotential),
+                is_leaf=lambda n: isinstance(n, (Network, *WITH_CONSTANTS_OF_THEIR_OWN)),
             )
             if name in held:
                 labelled = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), labelled)
@@ -54,13 +51,16 @@ class Coefficients:
             used = max([used, *(int(leaf.max()) + 1 for leaf in leaves if leaf.size)])
             labels.append(labelled)
             owners.append(jax.tree.map(lambda leaf, index=index: np.full(leaf.shape, index), labelled))
-        where = lambda d: (d.potential_component, d.diffusion_component, d.circulation_component)  # noqa: E731
-        groups = eqx.tree_at(where, dynamics, tuple(labels))
-        owner = eqx.tree_at(where, dynamics, tuple(owners))
+        groups = eqx.tree_at(cls._parts, dynamics, tuple(labels))
+        owner = eqx.tree_at(cls._parts, dynamics, tuple(owners))
         mask = jax.tree.map(lambda leaf: bool((leaf != FROZEN).all()), groups)
         chosen, frozen = eqx.partition(dynamics, mask)
         flat = lambda tree: np.concatenate([np.ravel(a) for a in jax.tree.leaves(eqx.filter(tree, mask))])  # noqa: E731
         return cls(chosen, frozen, flat(groups), flat(owner))
+
+    @staticmethod
+    def _parts(dynamics: ComponentDynamics):
+        return dynamics.potential_component, dynamics.diffusion_component, dynamics.circulation_component
 
     @property
     def groups(self) -> int:
@@ -71,6 +71,26 @@ class Coefficients:
     def group_owner(self) -> np.ndarray:
         """The component of every group."""
         return np.array([self.component[self.group == k][0] for k in range(self.groups)], int)
+
+    @property
+    def group_scale(self) -> np.ndarray:
+        """The scale of every group's units."""
+        scales = np.ones(self.groups)
+        for part, own in zip(self._parts(self.frozen), range(len(COMPONENTS)), strict=True):
+            places = np.flatnonzero(self.group_owner == own)
+            for node in jax.tree.leaves(part, is_leaf=lambda n: isinstance(n, Network)):
+                if isinstance(node, Network) and len(places):
+                    scales[places] = node.scales
+        return scales
+
+    @property
+    def usual_precision(self) -> np.ndarray:
+        """Of the readouts of every group, before any data are seen.
+
+        States are of unit size. Readouts of some tens for V and about one for sigma and W at scale one
+        are usual; at others they go as 1 / scale^2, so that V bends as much.
+        """
+        return np.where(self.group_owner == 0, 1e-3, 1.0) * self.group_scale**4
 
     @property
     def penalised(self) -> np.ndarray:
@@ -94,21 +114,26 @@ class Coefficients:
 
 def _labels(node, base: int):
     """The tree of a component with every array replaced by the groups of its entries."""
-    if isinstance(node, PlaneCirculation):
-        inner = eqx.tree_at(lambda n: n.planes, node, np.full(node.planes.shape, FROZEN))
-        constant = jax.tree.map(lambda leaf: np.full(leaf.shape, FREE), node.constant)
-        return eqx.tree_at(lambda n: (n.constant, n.network), inner, (constant, _labels(node.network, base)))
-    if isinstance(node, QuadraticPotential):
-        # Where a network bends V, S stays: it is what keeps e^-V integrable.
+    if isinstance(node, Network):
+        return _network_labels(node, base, FREE)
+    if isinstance(node, WITH_CONSTANTS_OF_THEIR_OWN):
+        # A network's bias would repeat the constant beside it (or add a constant to V): it stays at zero.
         labelled = jax.tree.map(
-            lambda n: _labels(n, base), node, is_leaf=lambda n: isinstance(n, Network) or eqx.is_array(n)
+            lambda n: _network_labels(n, base, FROZEN) if isinstance(n, Network) else np.full(n.shape, FREE),
+            node,
+            is_leaf=lambda n: isinstance(n, Network),
         )
-        if node.network is None:
-            return labelled
-        return eqx.tree_at(lambda n: n.stiffness, labelled, np.full(node.stiffness.shape, FROZEN))
-    if not isinstance(node, Network):
-        return np.full(node.shape, FREE)
-    R, r = node.readout
-    readout = (np.broadcast_to(base + node.scale_of_unit[:, None], R.shape), np.full(r.shape, FREE))
-    hidden = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), node.hidden)
-    return eqx.tree_at(lambda n: (n.hidden, n.readout), node, (hidden, readout))
+        if isinstance(node, PlaneCirculation):
+            return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
+        if isinstance(node, QuadraticPotential) and node.network is not None:
+            # Where a network bends V, S stays: it is what keeps e^-V integrable.
+            return eqx.tree_at(lambda n: n.stiffness, labelled, np.full(node.stiffness.shape, FROZEN))
+        return labelled
+    return np.full(node.shape, FREE)
+
+
+def _network_labels(network: Network, base: int, bias: int):
+    R, r = network.readout
+    readout = (np.broadcast_to(base + network.scale_of_unit[:, None], R.shape), np.full(r.shape, bias))
+    hidden = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), network.hidden)
+    return eqx.tree_at(lambda n: (n.hidden, n.readout), network, (hidden, readout))

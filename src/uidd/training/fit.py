@@ -19,6 +19,7 @@ from ..models import Architecture, Coefficients, Ensemble, Model
 from ..models.architecture import Circulation
 from .checkpoint import CheckpointFile, fingerprint
 from .ensemble import draw_ensemble
+from .free_drift import FreeDrift
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import EpochRecord, best_epoch, is_better
@@ -191,7 +192,8 @@ class _Task:
         plain, built = self.started(self.architecture.plain), self.started(self.architecture)
         V = built.potential_component
         units = V.network if isinstance(V, QuadraticPotential) else None
-        sharp = self.linear if units is None else sharpened(self.linear, self.pairs, units)
+        free = None if units is None else FreeDrift.of(self.pairs, units)
+        sharp = self.linear if free is None else sharpened(self.linear, free.dissipation)
         bent = self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
         sample, test = self.sample(), self.held_out(self.test)
         leg, solution, stopped = None, None, None
@@ -201,6 +203,7 @@ class _Task:
                 built,
                 plain,
                 bent,
+                free,
                 self.likelihood,
                 sample,
                 test,

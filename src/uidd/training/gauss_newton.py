@@ -1,6 +1,6 @@
 """Gauss-Newton steps on the coefficients, with priors whose width the data choose."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -11,7 +11,9 @@ from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
-LOOSEST, TIGHTEST = 1e-8, 1e8
+# Relative to the usual precision, and by itself.
+LOOSEST, TIGHTEST = 1e-3, 1e8
+TRIALS = 6
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ def climb(
     most_steps: int,
     enough: float,
     seed: int,
+    far: bool = False,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
@@ -65,12 +68,12 @@ def climb(
     """
     generator = np.random.default_rng(seed)
     vector = weights.vector if solution is None else solution.vector
-    precision = np.ones(weights.groups) if solution is None else solution.precision
+    precision = weights.usual_precision if solution is None else solution.precision
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
-    floor = float(np.median(log_densities(weights, vector, likelihood, seen))) - 20.0
+    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - 20.0 if not far else -1e30
     F = found = None
-    gain = float("inf")
+    gain, damping = float("inf"), 0.0
     for step in range(most_steps):
         if F is None or len(data) <= MOST_FISHER_PAIRS:
             F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
@@ -79,25 +82,45 @@ def climb(
             gain = float("inf")
             break
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
-        target, precision = quadratic.solved(weights, precision, free=step == 0)
+        target, precision = quadratic.solved(weights, precision, tuned=not far)
         L = prior(weights, precision, F) * weights.penalised
         gain = quadratic.height(target, L) - quadratic.height(vector, L)
+        cost = rim.cost(weights, vector) + vector @ (L * vector) / 2
+        for _ in range(TRIALS):
+            x = quadratic.damped(weights, precision, damping) if damping else target
+            value = values(weights, x, likelihood, data, floor=floor)
+            rise = value - found.value + cost - rim.cost(weights, x) - x @ (L * x) / 2
+            import os
 
-        def height(x, L=L):
-            below = rim.cost(weights, x) + x @ (L * x) / 2
-            return values(weights, x, likelihood, data, floor=floor) - below
-
-        now, move = found.value - rim.cost(weights, vector) - vector @ (L * vector) / 2, target - vector
-        for share in (1.0, 0.5, 0.25, 0.1, 0.03):
-            reached = height(vector + share * move)
-            if reached > now:
-                vector = vector + share * move
-                gain = float(abs(gain - (reached - now)))  # what was promised and not kept is left to gain
+            if os.environ.get("DBG"):
+                m_ = x - vector
+                print(
+                    "      try",
+                    damping,
+                    f"{rise:.1f} data {value - found.value:.1f} slope {quadratic.score @ m_:.1f} bend {m_ @ F @ m_ / 2:.1f}",
+                    flush=True,
+                )
+            if rise > 0 and quadratic.kept(value - found.value, x - vector):
                 break
-        else:
+            damping = max(10 * damping, 0.01)
+        if rise <= 0:
             break
         import os
-        if os.environ.get('DBG'): print('   step',step,likelihood,len(data),'share',share,'now %.1f got %.1f left %.1f'%(now,reached-now,gain),precision,flush=True)
+
+        if os.environ.get("DBG"):
+            print(
+                "   step",
+                step,
+                likelihood,
+                len(data),
+                "damp",
+                damping,
+                f"now {found.value:.1f} got {rise:.1f} left {abs(gain - rise):.1f}",
+                precision,
+                flush=True,
+            )
+        vector, gain = x, float(abs(gain - rise))  # what was promised and not kept is left to gain
+        damping = damping / 10 if damping > 1e-3 else 0.0
         if gain < enough:
             break
     assert F is not None and found is not None
@@ -158,33 +181,53 @@ class LocalPosterior:
         cost = np.sum(np.minimum(self.slopes_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
+    def kept(self, rise: float, move: np.ndarray) -> bool:
+        """Whether the data's log-density rose as this model of it says, give or take half of what moves it."""
+        slope, bend = self.score @ move, move @ self.information @ move / 2
+        return bool(rise > slope - bend - (abs(slope) + bend) / 2)
+
     def solved(
-        self, weights: Coefficients, precision: np.ndarray, *, free: bool
+        self, weights: Coefficients, precision: np.ndarray, *, tuned: bool = True, free: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
 
-        Both are found together by iteration. Once on the way, a precision changes by no more than
-        thirtyfold a step.
+        Both are found together by iteration. A precision becomes no more than a hundred times tighter or
+        ten times looser a step: far from the solution, what is not fitted yet looks like large readouts.
         """
         x = self.center
-        low, high = (LOOSEST, TIGHTEST) if free else (precision / 30, precision * 30)
+        usual = weights.usual_precision
+        low, high = (LOOSEST * usual, TIGHTEST) if free else (precision / 10, precision * 100)
         for _ in range(40 if len(x) < 600 else 10):
             new, factor = self._maximum(weights, precision, x)
             new = self._best_between(x, new, prior(weights, precision, self.information) * weights.penalised)
             updated = precision.copy()
-            if weights.groups:
+            if weights.groups and tuned:
                 spread = np.diag(factor.solve(np.eye(len(x))))
                 for k in range(weights.groups):
                     own = weights.group == k
                     determined = own.sum() - precision[k] * spread[own].sum()
                     updated[k] = max(determined, 1e-3) / max(np.sum(new[own] ** 2), 1e-30)
-                updated = np.clip(np.clip(updated, low, high), LOOSEST, TIGHTEST)
+                updated = np.clip(np.clip(updated, low, high), LOOSEST * usual, TIGHTEST)
             same = ((self.slopes_at(new) < 0) == (self.slopes_at(x) < 0)).all()
             settled = same and np.allclose(np.log(updated), np.log(precision), atol=0.02)
             x, precision = new, updated
             if settled:
                 break
         return x, precision
+
+    def damped(self, weights: Coefficients, precision: np.ndarray, damping: float) -> np.ndarray:
+        """The maximum with `damping` times the diagonal of F added to it: Marquardt's step."""
+        F = self.information
+        stiffer = replace(self, information=F + damping * np.diag(np.diag(F)))
+        L = prior(weights, precision, F) * weights.penalised
+        x = self.center
+        for _ in range(20):
+            new = stiffer._best_between(x, stiffer._maximum(weights, precision, x)[0], L)
+            same = ((self.slopes_at(new) < 0) == (self.slopes_at(x) < 0)).all()
+            x = new
+            if same:
+                break
+        return x
 
     def _best_between(self, x: np.ndarray, new: np.ndarray, L: np.ndarray) -> np.ndarray:
         """Where the log-posterior is highest on the way: which places fall changes along it."""
@@ -202,7 +245,7 @@ class LocalPosterior:
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
     """A solution to start from after the model has grown: values as they are, new groups at precision one."""
-    grown = np.ones(weights.groups)
+    grown = weights.usual_precision
     grown[: len(precision)] = precision
     empty = Scores(0.0, np.zeros((0, 0)))
     return Solution(weights.vector, grown, np.zeros((0, 0)), empty, float("inf"))
@@ -215,12 +258,12 @@ def known(
     vector = weights.vector
     fewer = int(3e11 / len(vector) ** 2)
     seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
-    floor = float(np.median(log_densities(weights, vector, likelihood, seen))) - 20.0
+    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - 20.0
     scale = len(data) / len(seen)
     F = fisher(weights, vector, likelihood, seen, seed=seed) * scale
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)
     quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
-    _, precision = quadratic.solved(weights, np.ones(weights.groups), free=True)
+    _, precision = quadratic.solved(weights, weights.usual_precision, free=True)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)

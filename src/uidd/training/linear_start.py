@@ -9,7 +9,6 @@ import scipy.linalg
 from jaxtyping import PRNGKeyArray
 
 from .._types import Result
-from ..components import Network
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
 
@@ -90,25 +89,14 @@ def _fit_euler(pairs: Transitions) -> LinearModel:
     return LinearModel(mean, np.linalg.inv(C), np.linalg.cholesky(2 * M), (W - W.T) / 2, result)
 
 
-def sharpened(linear: LinearModel, pairs: Transitions, units: Network, *, most: int = 50_000) -> LinearModel:
-    """The same drift with the noise that is left when the drift may bend.
+def sharpened(linear: LinearModel, M: np.ndarray) -> LinearModel:
+    """The same drift with the noise M that is left when the drift may bend.
 
     What a linear drift does not explain counts as noise in the linear model, at times most of it. V is
-    known through M grad V, so a wrong M would have to be unlearned together with V. Here M comes from the
-    residuals of a free regression of the increments on the units of a network; S and W are scaled
+    known through M grad V, so a wrong M would have to be unlearned together with V. S and W are scaled
     so that M S and W S stay of the size they were.
     """
-    stride = -(-len(pairs.dt) // most)
-    start, increment, dt = (part[::stride] for part in pairs)
-    (A, a), *_ = (tuple(np.asarray(part, np.float64) for part in layer) for layer in units.hidden)
-    root = np.sqrt(dt)[:, None]
-    design = np.concatenate([np.tanh(start @ A + a), start, np.ones_like(root)], axis=1) * root
-    target = increment / root
-    gram = design.T @ design
-    gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
-    residual = target - design @ np.linalg.solve(gram, design.T @ target)
-    M = residual.T @ residual / (2 * max(len(dt) - len(gram), 1))
-    M += 1e-6 * np.trace(M) / len(M) * np.eye(len(M))
+    M = M + 1e-6 * np.trace(M) / len(M) * np.eye(len(M))
     ratio = max(1.0, float(np.trace(linear.diffusion @ linear.diffusion.T) / (2 * np.trace(M))))
     return replace(
         linear,

@@ -5,14 +5,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._types import Result
-from ..components import ConstantCirculation, ConstantDiffusion
+from ..components import AbstractCirculation, AbstractDiffusion
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
 from ..models import COMPONENTS, Architecture, Coefficients
+from .free_drift import FreeDrift
 from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
 from .rim import Rim
@@ -32,7 +34,7 @@ class Leg:
     """A stage of the search and all that the next one needs.
 
     Attributes:
-        name: `start`, `drift`, `few` or `all`.
+        name: `start`, `drift`, `few`, `again` or `all`.
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.
@@ -97,6 +99,7 @@ class Search:
         built: ComponentDynamics,
         plain: ComponentDynamics,
         bent: tuple[ComponentDynamics, ComponentDynamics],
+        free: FreeDrift | None,
         likelihood: AbstractLikelihood | None,
         data: Sample,
         held_out: Sample,
@@ -105,7 +108,7 @@ class Search:
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
         self.architecture, self.built, self.plain = architecture, built, plain
-        self.bent = bent
+        self.bent, self.free = bent, free
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
         self.rim = Rim.of(data.pairs.start)
@@ -126,32 +129,33 @@ class Search:
                 everything, likelihood, some, ~everything.penalised, possible, seed=self.seed
             )
         called = [test.component for test in tests if test.called_for]
-        # A drift that V alone does not bend enough makes W and sigma look needed as well: V comes first.
-        on = (COMPONENTS[possible[0]],) if called else ()
+        # A drift that is not bent enough makes noise look as if it varied: V and W come first.
+        drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
+        on = (drifting or tuple(COMPONENTS[k] for k in possible)) if called else ()
         weights = Coefficients.of(self.model(on))
         first = self._record((), weights, weights.vector, likelihood, 0)
-        return Leg("start", on, weights.vector, np.ones(weights.groups), scheme, tests, (first,))
+        return Leg("start", on, weights.vector, weights.usual_precision, scheme, tests, (first,))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
         """The next leg; the last one, `all`, comes with its solution.
 
-        V, W and sigma enter the drift as products. The way in is to fit V and W to the increments with the
-        noise given, which is nearly a linear problem. What the data still call for is added, the most
-        wanted first, and only then everything moves together under the finer likelihood.
+        V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
+        W come by nearly linear problems, with the noise given (`drift`). Then everything moves under the
+        finer likelihood (`few`), what the data do not call for is taken out and what they do call for put in
+        (`again`), and all pairs have their say (`all`).
         """
-        if leg.name == "start" and leg.on:
-            return self._climbed(leg, "drift", MANY, 12, 2.0)
-        if leg.name == "drift":
-            grown = self._grown(leg)
-            if grown.on != leg.on:
-                return self._climbed(grown, "drift", MANY, 12, 2.0)
-            return self._climbed(grown, "few", FEW, 8, 2.0)
+        if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
+            return self._drifted(leg), None
+        if leg.name in ("start", "drift") and leg.on:
+            return self._climbed(leg, "few", FEW, 8, 2.0)
         if leg.name == "few":
-            grown = self._grown(leg)
-            if grown.on != leg.on:
-                return self._climbed(grown, "few", FEW, 8, 2.0)
-            return self._finished(grown)
-        return self._finished(leg)
+            settled = self._settled(leg)
+            if settled.on != leg.on:
+                return self._climbed(settled, "again", FEW, 8, 2.0)
+            leg = settled
+        # From a solution that a part of the data found, one step over all of them is as good as many;
+        # where it is cheap, a second one makes sure.
+        return self._climbed(leg, "all", len(self.data), 2, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
@@ -179,7 +183,7 @@ class Search:
         weights = Coefficients.of(self.plain)
         scheme = None if self.likelihood is not None else (1, 4)
         record = EpochRecord(0, 0, float("nan"), float("nan"))
-        return Leg("start", (), weights.vector, np.ones(weights.groups), scheme, (), (record,))
+        return Leg("start", (), weights.vector, weights.usual_precision, scheme, (), (record,))
 
     def dynamics_of(self, leg: Leg) -> ComponentDynamics:
         """The model at the end of a leg."""
@@ -205,80 +209,94 @@ class Search:
             [getattr(built, place) for place in places],
         )
 
+    def _drifted(self, leg: Leg) -> Leg:
+        """V and W for the free drift: one given the other, each a linear problem, then both."""
+        dynamics, precision = self.dynamics_of(leg), leg.precision
+        everything = Coefficients.of(dynamics)
+        held = [tuple(name for name in COMPONENTS if name != one) for one in leg.on]
+        some = self.data.some(FEW, np.random.default_rng([self.seed, 3]))
+        straight = replace(some, pairs=self.free.straightened(some.pairs))
+        rim = self.rim if "potential" in leg.on else Rim.none(straight.pairs.start.shape[1])
+        for fixed, steps in [*((names, 2) for names in held), (("diffusion",), 12)]:
+            weights = Coefficients.of(dynamics, held=fixed)
+            own = np.isin(everything.group_owner, weights.group_owner)
+            solution = climb(
+                weights,
+                carried_over(weights, precision[own]),
+                EulerMaruyama(),
+                straight,
+                rim,
+                most_steps=steps,
+                enough=20.0,
+                seed=self.seed,
+                far=True,
+            )
+            dynamics, precision = weights.dynamics(solution.vector), precision.copy()
+            precision[own] = solution.precision
+        vector = Coefficients.of(dynamics).vector
+        return replace(leg, name="drift", vector=vector, precision=precision)
+
     def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
-        if scheme is not None and name not in ("drift", "few"):
+        if scheme is not None:
             choice = self._chosen(present, at_least=self._likelihood(scheme))
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-        likelihood = EulerMaruyama() if name == "drift" else self._likelihood(scheme)
-        # A constant noise is known from the residuals of a free regression; one that varies moves along.
-        held = ("diffusion",) if name == "drift" and "diffusion" not in leg.on else ()
-        weights = Coefficients.of(present, held=held)
+        likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
+        start = carried_over(weights, leg.precision)
         solution = climb(
-            weights,
-            carried_over(weights, leg.precision),
-            likelihood,
-            data,
-            rim,
-            most_steps=most_steps,
-            enough=enough,
-            seed=self.seed,
+            weights, start, likelihood, data, rim, most_steps=most_steps, enough=enough, seed=self.seed
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
-        vector = Coefficients.of(weights.dynamics(solution.vector)).vector
-        done = Leg(name, leg.on, vector, solution.precision, scheme, leg.tests, history)
+        done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)
         return done, solution if name == "all" else None
 
-    def _finished(self, leg: Leg):
-        # From a solution that a part of the data found, one step over all of them is as good as many;
-        # where it is cheap, a second one makes sure.
-        return self._climbed(leg, "all", len(self.data), 2 if len(leg.on) < 2 else 1, ENOUGH)
-
-    def _grown(self, leg: Leg) -> Leg:
-        """Test the networks that are still missing, and put in the one that is called for most."""
+    def _settled(self, leg: Leg) -> Leg:
+        """Test all networks but V's at the present solution: which stay, and which come in."""
         present = self.dynamics_of(leg)
         everything = Coefficients.of(self._continued(present, COMPONENTS))
         own = everything.component
-        off = [k for k, name in enumerate(COMPONENTS) if name not in leg.on]
-        possible = tuple(k for k in off if (everything.penalised & (own == k)).any())
-        if not possible:
+        tested = tuple(k for k in (1, 2) if (everything.penalised & (own == k)).any())
+        if not tested:
             return leg
-        nuisance = ~everything.penalised | ~np.isin(own, possible)
-        some = self.data.some(FEW, np.random.default_rng([self.seed, 1]))
-        choice = None if leg.scheme is None else self._chosen(present)
-        likelihood = self._likelihood(None) if choice is None else choice.likelihood
-        tests = networks_called_for(everything, likelihood, some, nuisance, possible, seed=self.seed)
-        most = max(tests, key=lambda test: test.excess)
-        if leg.name == "drift" and len(tests) == 1 and most.component=="diffusion":
-            return leg
-        on = tuple(
-            name for name in COMPONENTS if name in leg.on or (name == most.component and most.called_for)
+        some = self.data.some(MANY, np.random.default_rng([self.seed, 1]))
+        tests = tuple(
+            networks_called_for(
+                everything,
+                self.likelihood_of(leg),
+                some,
+                ~everything.penalised | (own == 0) | ((own == 2) if k == 1 else False),
+                (k,),
+                seed=self.seed,
+            )[0]
+            for k in tested
         )
+        called = [test.component for test in tests if test.called_for]
+        on = tuple(name for name in COMPONENTS if name in called or (name == "potential" and name in leg.on))
         grown = Coefficients.of(self._continued(present, on))
-        precision = np.ones(grown.groups)
-        places = np.isin(grown.group_owner, [COMPONENTS.index(name) for name in leg.on])
-        precision[places] = leg.precision
-        tests = (*(test for test in leg.tests if test.component in leg.on), *tests)
-        scheme = leg.scheme if choice is None else (choice.likelihood.steps, choice.likelihood.order)
-        return replace(leg, on=on, vector=grown.vector, precision=precision, scheme=scheme, tests=tests)
+        precision = grown.usual_precision
+        before = Coefficients.of(present)
+        for k, name in enumerate(COMPONENTS):
+            if name in on and name in leg.on:
+                precision[grown.group_owner == k] = leg.precision[before.group_owner == k]
+        tests = (*(test for test in leg.tests if test.component == "potential"), *tests)
+        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests)
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
-        """The networks put in where `present` has constants, starting at those."""
-        zero = jnp.zeros(self.data.pairs.start.shape[1])
-        sigma = (
-            self.built.diffusion_component.starting_at(present.diffusion_component(zero))
-            if "diffusion" in on and isinstance(present.diffusion_component, ConstantDiffusion)
-            else present.diffusion_component
-        )
-        W = (
-            self.built.circulation_component.starting_at(present.circulation_component(zero))
-            if "circulation" in on and isinstance(present.circulation_component, ConstantCirculation)
-            else present.circulation_component
-        )
-        return eqx.tree_at(lambda d: (d.diffusion_component, d.circulation_component), present, (sigma, W))
+        """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""
+        full, plain = self.bent
+        names = ("diffusion_component", "circulation_component")
+
+        def at_constant(name, part, wanted):
+            other = getattr(full if wanted else plain, name)
+            if type(other) is type(part):
+                return part
+            return other.starting_at(_mean(part, self.data.pairs.start))
+
+        parts = [at_constant(n, getattr(present, n), n.split("_")[0] in on) for n in names]
+        return eqx.tree_at(lambda d: [getattr(d, name) for name in names], present, parts)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
         if scheme is None:
@@ -302,3 +320,9 @@ class Search:
         record = EpochRecord(len(history), steps + seen, *losses)
         self.show(record)
         return record
+
+
+def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> np.ndarray:
+    """Over some of the states."""
+    some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
+    return jax.vmap(field)(some).mean(axis=0)

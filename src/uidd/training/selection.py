@@ -43,15 +43,16 @@ def networks_called_for(
     *,
     seed: int,
 ) -> tuple[NetworkTest, ...]:
-    """Score tests of readouts that are zero now.
+    """Score tests of readouts: could they all be zero?
 
-    Let g be the score of a network's readouts and F its information, both after what constants (and
-    networks already there) explain is taken out. If the true readouts are zero, |g|^2 has mean Tr F and
-    variance 2 Tr F^2; readouts of variance s each would raise it by s Tr F^2. No test is more powerful
-    against small readouts without a preferred direction, and nothing has to be trained.
+    Let g be the score of a network's readouts where they are zero and F its information, both after what
+    constants (and the other networks) explain is taken out. If the true readouts are zero, |g|^2 has mean
+    Tr F and variance 2 Tr F^2; readouts of variance s each would raise it by s Tr F^2. No test is more
+    powerful against small readouts without a preferred direction, and nothing has to be trained. Readouts
+    that are not zero now, x, are taken out by g + F x, which is right if they are as small as they should be.
 
     Args:
-        weights: The model with the networks built, their readouts zero.
+        weights: The model with the networks built.
         likelihood: The transition density.
         data: The pairs.
         nuisance: The coefficients that are fitted either way.
@@ -60,8 +61,10 @@ def networks_called_for(
     """
     vector = weights.vector
     F = fisher(weights, vector, likelihood, data, seed=seed)
-    floor = float(np.median(log_densities(weights, vector, likelihood, data))) - 20.0
+    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, data))) - 20.0
     g = scores(weights, vector, likelihood, data, floor=floor).gradient
+    if not (np.isfinite(F).all() and np.isfinite(g).all()):
+        return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in tested)
     fixed = nuisance & (np.diag(F) > 0)
     inner = F[np.ix_(fixed, fixed)]
     factor = Factored.of(inner)
@@ -71,6 +74,7 @@ def networks_called_for(
 def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
     """Every scale of the units by itself; the smallest chance counts, times the number of scales."""
     own = (weights.component == component) & weights.penalised & ~nuisance
+    g = g + F[:, own] @ weights.vector[own]
     scales = np.unique(weights.group[own])
     excess, chance = -np.inf, 1.0
     for scale in scales:

@@ -1,0 +1,206 @@
+"""A drift without any structure, followed over the interval: what V, W and the noise are started from."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._types import State
+from ..components import Network
+from ..data import Transitions
+
+MOST_PAIRS, MOST_COEFFICIENTS, CHUNK = 16_384, 1200, 2048
+# Runge-Kutta steps an interval, tried in turn until twice as many make no difference beside the noise.
+STEPS = (1, 2, 4)
+MOST_ITERATIONS, TRIALS = 12, 5
+# Residuals beyond some standard deviations count little in the fit, and are cut off afterwards.
+BROAD, CUT = 3.0, 5.0
+
+
+@dataclass(frozen=True)
+class FreeDrift:
+    """f(z) = C^T (tanh(A z + a), z, 1), such that following z' = f over dt gives the mean next state.
+
+    Attributes:
+        hidden: A and a, the units of a drawn network.
+        coefficients: C.
+        dissipation: M, from what the flow does not explain.
+        steps: Runge-Kutta steps an interval.
+    """
+
+    hidden: tuple[np.ndarray, np.ndarray]
+    coefficients: np.ndarray
+    dissipation: np.ndarray
+    steps: int
+
+    @classmethod
+    def of(cls, pairs: Transitions, units: Network) -> "FreeDrift":
+        """Marquardt's iteration for the least squares of next states, starting from the Euler regression.
+
+        Drift, V, W and M enter the likelihood as products, and a model that starts far away gets lost where
+        frames are far apart. This problem has no products, and its solution leaves a nearly linear one.
+        """
+        generator, dimension = np.random.default_rng(0), pairs.start.shape[1]
+        chosen = generator.choice(len(pairs.dt), min(MOST_PAIRS, len(pairs.dt)), replace=False)
+        some = tuple(jnp.asarray(part[chosen], jnp.result_type(float)) for part in pairs)
+        # As many units as an information matrix of this size has room for, evenly taken from all scales.
+        most = max(0, MOST_COEFFICIENTS // dimension - dimension - 1)
+        used = np.linspace(0, len(units.readout[0]) - 1, min(most, len(units.readout[0]))).astype(int)
+        hidden = tuple(np.asarray(part)[..., used] for part in units.hidden[0])
+        C = _regressed(hidden, some)
+        for steps in STEPS:
+            C = _iterated(hidden, C, some, steps)
+            residuals, _ = _followed(hidden, C, some, steps)
+            finer, _ = _followed(hidden, C, some, 2 * steps)
+            noise = _spread(residuals)
+            if np.nanmean(np.minimum((residuals - finer) / noise, 1.0) ** 2) < 1e-3:
+                break
+        return cls(hidden, C, _dissipation(hidden, C, some, steps), steps)
+
+    def straightened(self, pairs: Transitions) -> Transitions:
+        """Increments dt f(z) + noise, as if the drift of the beginning had lasted over the whole interval.
+
+        The noise is that of the recorded ones, cut off at five standard deviations.
+        """
+        arrays = tuple(jnp.asarray(part, jnp.result_type(float)) for part in pairs)
+        residuals, drift = _followed(self.hidden, self.coefficients, arrays, self.steps)
+        limit = CUT * _spread(residuals)
+        noise = np.clip(np.nan_to_num(residuals), -limit, limit)
+        return Transitions(pairs.start, drift * np.asarray(pairs.dt)[:, None] + noise, pairs.dt)
+
+
+def _features(hidden, z: State) -> Float[Array, " p"]:
+    A, a = hidden
+    return jnp.concatenate([jnp.tanh(z @ A + a), z, jnp.ones(1, z.dtype)])
+
+
+def _shift(hidden, C: Float[Array, "p D"], z: State, dt: Array, steps: int) -> State:
+    """How far z' = f(z) goes in dt, by the classical Runge-Kutta scheme."""
+    h, shift = dt / steps, jnp.zeros_like(z)
+
+    def f(shift):
+        return _features(hidden, z + shift) @ C
+
+    for _ in range(steps):
+        a = f(shift)
+        b = f(shift + h / 2 * a)
+        c = f(shift + h / 2 * b)
+        shift = shift + h / 6 * (a + 2 * b + 2 * c + f(shift + h * c))
+    return shift
+
+
+def _regressed(hidden, pairs) -> np.ndarray:
+    start, increment, dt = pairs
+    X = (
+        np.asarray(jax.vmap(lambda z: _features(hidden, z))(start), np.float64)
+        * np.asarray(dt)[:, None] ** 0.5
+    )
+    gram = X.T @ X
+    gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    return np.linalg.solve(gram, X.T @ (np.asarray(increment, np.float64) / np.asarray(dt)[:, None] ** 0.5))
+
+
+def _iterated(hidden, C: np.ndarray, pairs, steps: int) -> np.ndarray:
+    damping = 1e-6
+    for _ in range(MOST_ITERATIONS):
+        residuals, _ = _followed(hidden, C, pairs, steps)
+        noise = _spread(residuals)
+        cost = _cost(residuals, noise)
+        F, g = _normal_equations(hidden, C, pairs, steps, noise)
+        F += 1e-9 * np.trace(F) / len(F) * np.eye(len(F))
+        for _ in range(TRIALS):
+            move = np.linalg.solve(F + damping * np.diag(np.diag(F)), g).reshape(C.shape)
+            reached = _cost(_followed(hidden, C + move, pairs, steps)[0], noise)
+            if reached < cost:
+                break
+            damping *= 10
+        else:
+            return C
+        C, damping = C + move, max(damping / 10, 1e-7)
+        if cost - reached < 1.0:
+            break
+    return C
+
+
+def _normal_equations(hidden, C, pairs, steps, noise) -> tuple[np.ndarray, np.ndarray]:
+    """J^T w J and J^T w r, with Cauchy weights w: a slip of the instrument must not bend the drift."""
+    F, g = np.zeros((C.size, C.size)), np.zeros(C.size)
+    for first in range(0, len(pairs[2]), CHUNK):
+        part = tuple(array[first : first + CHUNK] for array in pairs)
+        r, J = (
+            np.asarray(a, np.float64)
+            for a in _linearised(hidden, jnp.asarray(C, part[0].dtype), *part, steps)
+        )
+        usable = np.isfinite(r).all(axis=1) & np.isfinite(J).all(axis=(1, 2))
+        r, J = r[usable] / noise, J[usable] / noise[:, None]
+        root = 1 / np.sqrt(1 + np.sum(r**2, axis=1) / BROAD**2)
+        J, r = (J * root[:, None, None]).reshape(-1, C.size), (r * root[:, None]).ravel()
+        F += J.T @ J
+        g += J.T @ r
+    return F, g
+
+
+def _followed(hidden, C, pairs, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """What is left of the increments, and the drift."""
+    found = _residuals(hidden, jnp.asarray(C, pairs[0].dtype), *pairs, steps)
+    residuals, drift = (np.asarray(part, np.float64) for part in found)
+    return residuals, drift
+
+
+def _spread(residuals: np.ndarray) -> np.ndarray:
+    """The standard deviation of each coordinate, from the median."""
+    return 1.4826 * np.nanmedian(np.abs(residuals), axis=0) + 1e-12
+
+
+def _cost(residuals: np.ndarray, noise: np.ndarray) -> float:
+    square = np.sum((np.nan_to_num(residuals, nan=1e6, posinf=1e6, neginf=-1e6) / noise) ** 2, axis=1)
+    return float(BROAD**2 / 2 * np.sum(np.log1p(square / BROAD**2)))
+
+
+def _dissipation(hidden, C, pairs, steps: int) -> np.ndarray:
+    """M from the covariance Q of the residuals.
+
+    Noise that enters at the beginning is carried along by the flow, whose derivative is Phi; noise at the end
+    is not. In between, Q = dt <2 M + Phi 2 M Phi^T> / 2, which is linear in M.
+    """
+    residuals, _ = _followed(hidden, C, pairs, steps)
+    kept = (np.abs(residuals) < CUT * _spread(residuals)).all(axis=1)
+    dt = float(np.mean(np.asarray(pairs[2])))
+    Q = residuals[kept].T @ residuals[kept] / max(kept.sum() - len(C), 1) / dt
+    Phi = np.asarray(_carried(hidden, jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[2], steps), np.float64)
+    Phi = Phi[kept & np.isfinite(Phi).all(axis=(1, 2)) & (np.abs(Phi) < 10).all(axis=(1, 2))]
+    dimension = len(Q)
+    both = np.einsum("nij,nkl->ikjl", Phi, Phi, optimize=True).reshape(dimension**2, -1) / max(len(Phi), 1)
+    M = np.linalg.solve(np.eye(dimension**2) + both, Q.ravel()).reshape(Q.shape)
+    M = (M + M.T) / 2
+    return M if np.linalg.eigvalsh(M).min() > 0.1 * np.linalg.eigvalsh(Q).min() > 0 else Q / 2
+
+
+@eqx.filter_jit
+def _residuals(hidden, C, start, increment, dt, steps):
+    def one(pair):
+        z, increment, dt = pair
+        return increment - _shift(hidden, C, z, dt, steps), _features(hidden, z) @ C
+
+    return jax.lax.map(one, (start, increment, dt), batch_size=CHUNK)
+
+
+@eqx.filter_jit
+def _linearised(hidden, C, start, increment, dt, steps):
+    def one(z, increment, dt):
+        J = jax.jacrev(lambda C: _shift(hidden, C, z, dt, steps))(C)
+        return increment - _shift(hidden, C, z, dt, steps), J.reshape(len(z), -1)
+
+    return jax.vmap(one)(start, increment, dt)
+
+
+@eqx.filter_jit
+def _carried(hidden, C, start, dt, steps):
+    def one(pair):
+        z, dt = pair
+        return jnp.eye(len(z)) + jax.jacfwd(lambda z: _shift(hidden, C, z, dt, steps))(z)
+
+    return jax.lax.map(one, (start, dt), batch_size=CHUNK)
