@@ -82,51 +82,32 @@ class TriangularDiffusion(AbstractDiffusion):
 
 
 class ScaledDiffusion(AbstractDiffusion):
-    """sigma(z) = diag(s(n(z))) (L + B(z)): a constant L, strengths that vary, and correlations that may.
+    """sigma(z) = diag(s(n(z))) L with a constant L: D fields instead of D (D + 1) / 2.
 
-    s(n) = n + sqrt(n^2 + 1) is one at n = 0, positive, and linear where the noise is strong: an exponential
-    would overshoot when it is learned. B is strictly lower triangular. Without it the correlations
-    of the noise are the same everywhere, and D fields are enough instead of D (D + 1) / 2.
+    The correlations of the noise are the same everywhere; its strengths vary. s(n) = n + sqrt(n^2 + 1) is one
+    at n = 0, positive, and linear where the noise is strong: an exponential would overshoot when it is
+    learned.
     """
 
     factor: "ConstantDiffusion"
-    strengths: Network
-    strict: Network | None
+    network: Network
 
     def __call__(self, z: State) -> Matrix:
         """sigma(z)."""
-        return 2 * positive_part(self.strengths(z))[:, None] * self._unscaled(z, self._below(z))
+        return 2 * positive_part(self.network(z))[:, None] * self.factor(z)
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
-        """With K = L + B: 2 (div M)_i = sum_j 2 M_ij d_j log(s_i s_j) + s_i s_j d_j (K K^T)_ij."""
-        n, J = self.strengths.with_jacobian(z)
-        scale, J = 2 * positive_part(n), J / jnp.sqrt(n**2 + 1)  # d log s = dn / sqrt(n^2 + 1)
-        if self.strict is None:
-            sigma = scale[:, None] * self.factor(z)
-        else:
-            below, below_jacobian = self.strict.with_jacobian(z)
-            sigma = scale[:, None] * self._unscaled(z, below)
+        """(div M)_i = sum_j M_ij d_j log(s_i s_j), with d log s = dn / sqrt(n^2 + 1)."""
+        n, J = self.network.with_jacobian(z)
+        sigma, J = 2 * positive_part(n)[:, None] * self.factor(z), J / jnp.sqrt(n**2 + 1)
         M = sigma @ sigma.T / 2
-        div_M = jnp.sum(M * J.T, axis=1) + M @ jnp.sum(J * np.eye(len(z), dtype=z.dtype), axis=0)
-        if self.strict is None:
-            return sigma, div_M
-        # d_j B_ik, rows scaled: its products with sigma are those of the second term.
-        dB = jnp.einsum("je,ike->jik", below_jacobian, _places(len(z))) * scale[:, None]
-        second = jnp.einsum("jik,jk->i", dB, sigma) + jnp.einsum("jjk,ik->i", dB, sigma)
-        return sigma, div_M + second / 2
+        return sigma, jnp.sum(M * J.T, axis=1) + M @ jnp.sum(J * np.eye(len(z), dtype=z.dtype), axis=0)
 
     def starting_at(self, sigma: Matrix) -> "ScaledDiffusion":
-        """L = sigma, n = 0, B = 0."""
-        strict = self.strict and self.strict.starting_at(jnp.zeros(len(self.strict.readout[1])))
-        still = self.strengths.starting_at(jnp.zeros(len(sigma)))
-        return ScaledDiffusion(self.factor.starting_at(sigma), still, strict)
-
-    def _below(self, z: State) -> Float[Array, " e"] | None:
-        return None if self.strict is None else self.strict(z)
-
-    def _unscaled(self, z: State, below: Float[Array, " e"] | None) -> Matrix:
-        L = self.factor(z)
-        return L if below is None else L + _assemble(jnp.zeros_like(z), below)
+        """L = sigma, n = 0."""
+        return ScaledDiffusion(
+            self.factor.starting_at(sigma), self.network.starting_at(jnp.zeros(len(sigma)))
+        )
 
 
 class ConstantDiffusion(AbstractDiffusion):
@@ -198,8 +179,8 @@ class Triangular:
 
 @dataclass(frozen=True)
 class Varying:
-    """Specification of `ScaledDiffusion` with drawn units: in up to three dimensions all of sigma may vary,
-    above, where its entries would be too many, the strengths alone.
+    """Specification of a sigma of drawn units: `TriangularDiffusion` in up to three dimensions, where all of
+    sigma may vary, and `ScaledDiffusion` above, where its entries would be too many.
     """
 
     width: int = 32
@@ -210,15 +191,16 @@ class Varying:
         """The same noise everywhere."""
         return Constant("full")
 
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> ScaledDiffusion:
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractDiffusion:
         """Drawn units with a zero readout."""
         keys = jax.random.split(key)
         fields = [
             Network.drawn(dimension, n, self.width, self.scales, key=k)
             for n, k in zip((dimension, dimension * (dimension - 1) // 2), keys, strict=True)
         ]
-        factor = Constant("full").build(dimension, key=key)
-        return ScaledDiffusion(factor, fields[0], fields[1] if 1 < dimension <= 3 else None)
+        if dimension > 3:
+            return ScaledDiffusion(Constant("full").build(dimension, key=key), fields[0])
+        return TriangularDiffusion(strict=fields[1] if dimension > 1 else None, diagonal=fields[0])
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ from .records import Estimate
 DRAWS = 100_000
 # Members are compared on so many of the draws; the noise of the draws is common to all and drops out.
 COMPARED = 8192
+# Members are followed this part of the way, and their first and second differences extrapolated: far out in
+# the tails a whole deviation may turn a noise or a current into something that no data support.
+SHARE = 0.25
 
 
 class HasEnsemble(Protocol):
@@ -83,7 +86,7 @@ def entropy_production(
     V, s = (part[0] for part in rates(some, here))
 
     def mean_rates(varied) -> np.ndarray:
-        energies, values = rates(some, np.where(varied, ensemble.deviations, 0.0))
+        energies, values = rates(some, np.where(varied, SHARE * ensemble.deviations, 0.0))
         gain = V - energies
         gain = gain - np.median(gain, axis=1, keepdims=True)
         known = np.abs(gain) < 2.0
@@ -94,10 +97,10 @@ def entropy_production(
     everything = mean_rates(np.ones_like(constant))
     constants, others = mean_rates(constant), mean_rates(~constant)
     plain = s.mean()
-    rate += -(constants.mean() - plain) + (others.mean() - plain)
+    rate += (-(constants.mean() - plain) + (others.mean() - plain)) / SHARE**2
     half = len(everything) // 2  # opposite members: the even part is the bias, the odd part the spread
-    spread = float(np.sqrt(np.mean((everything[:half] - everything[half:]) ** 2) / 4))
-    even = float(np.std((everything[:half] + everything[half:]) / 2))
+    spread = float(np.sqrt(np.mean((everything[:half] - everything[half:]) ** 2) / 4)) / SHARE
+    even = float(np.std((everything[:half] + everything[half:]) / 2)) / SHARE**2
     result = samples.result if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(np.sqrt(spread**2 + even**2 + monte_carlo**2)), result)
 

@@ -12,7 +12,7 @@ from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
 # Relative to the usual precision, and by itself.
-LOOSEST, TIGHTEST = 1e-3, 1e8
+LOOSEST, TIGHTEST = 0.1, 1e8
 TRIALS = 6
 
 
@@ -191,12 +191,12 @@ class LocalPosterior:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
 
-        Both are found together by iteration. A precision becomes no more than a hundred times tighter or
-        ten times looser a step: far from the solution, what is not fitted yet looks like large readouts.
+        Both are found together by iteration. A precision becomes no more than ten times tighter or
+        looser a step: far from the solution, what is not fitted yet looks like large readouts.
         """
         x = self.center
         usual = weights.usual_precision
-        low, high = (LOOSEST * usual, TIGHTEST) if free else (precision / 10, precision * 100)
+        low, high = (LOOSEST * usual, TIGHTEST) if free else (precision / 10, precision * 10)
         for _ in range(40 if len(x) < 600 else 10):
             new, factor = self._maximum(weights, precision, x)
             new = self._best_between(x, new, prior(weights, precision, self.information) * weights.penalised)

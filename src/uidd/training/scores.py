@@ -14,6 +14,7 @@ from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 1024
+MOST_BELOW = 10.0
 
 
 @dataclass(frozen=True)
@@ -116,18 +117,21 @@ def fisher(
         # In double precision: directions that the data hardly see must not turn negative.
         g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1], np.float64)[:count]
         g = g[np.isfinite(g).all(axis=1)]
+        # Where the model is still wild, one pair must not seem to know more than all others together.
+        size = np.abs(g).max(axis=1, initial=0.0)
+        g *= np.minimum(1.0, 100 * np.median(size) / np.maximum(size, 1e-30))[:, None] if len(g) else 1.0
         total += g.T @ g
     return total
 
 
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """v above the floor f, f - log(1 + f - v) below, and the slope.
+    """v above the floor f, f - log(1 + f - v) below but never less than f - `MOST_BELOW`, and the slope.
 
     A pair far below the others is a slip of the instrument, or lies where the model is still wrong.
     Either way it must not outvote the rest.
     """
     below = np.maximum(floor - np.nan_to_num(value, nan=-1e30, neginf=-1e30), 0.0)
-    return np.where(below > 0, floor - np.log1p(below), value), 1 / (1 + below)
+    return np.where(below > 0, floor - np.minimum(np.log1p(below), MOST_BELOW), value), 1 / (1 + below)
 
 
 def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:

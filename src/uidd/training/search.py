@@ -25,6 +25,7 @@ from .selection import NetworkTest, networks_called_for
 FEW, MANY = 16_384, 32_768
 # Nats that one more step over all data may still gain: a fraction of what noise gives the coefficients.
 ENOUGH = 8.0
+MOST_ROUNDS = 3
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 
@@ -34,13 +35,14 @@ class Leg:
     """A stage of the search and all that the next one needs.
 
     Attributes:
-        name: `start`, `drift`, `few`, `again` or `all`.
+        name: `start`, `drift`, `few` or `all`.
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.
         scheme: Steps and order of the likelihood; None if it was given.
         tests: What the score tests found.
         history: So far.
+        rounds: How often networks have been put in or taken out.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Leg:
     scheme: tuple[int, int] | None
     tests: tuple[NetworkTest, ...]
     history: tuple[EpochRecord, ...]
+    rounds: int = 0
 
     def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Words and numbers, and arrays."""
@@ -57,6 +60,7 @@ class Leg:
             "name": self.name,
             "on": list(self.on),
             "scheme": self.scheme,
+            "rounds": self.rounds,
             "tests": [asdict(test) for test in self.tests],
             "history": [asdict(record) for record in self.history],
         }
@@ -69,6 +73,7 @@ class Leg:
         return cls(
             name=plain["name"],
             on=tuple(plain["on"]),
+            rounds=int(plain["rounds"]),
             vector=vector,
             precision=precision,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
@@ -125,9 +130,8 @@ class Search:
         possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
         tests = ()
         if possible:
-            tests = networks_called_for(
-                everything, likelihood, some, ~everything.penalised, possible, seed=self.seed
-            )
+            nuisances = dict.fromkeys(possible, ~everything.penalised)
+            tests = networks_called_for(everything, likelihood, some, nuisances, seed=self.seed)
         called = [test.component for test in tests if test.called_for]
         # A drift that is not bent enough makes noise look as if it varied: V and W come first.
         drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
@@ -141,20 +145,22 @@ class Search:
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
         W come by nearly linear problems, with the noise given (`drift`). Then everything moves under the
-        finer likelihood (`few`), what the data do not call for is taken out and what they do call for put in
-        (`again`), and all pairs have their say (`all`).
+        finer likelihood (`few`), what the data do not call for is taken out and what they do call for put
+        in, which may take a few rounds, and all pairs have their say (`all`).
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             return self._drifted(leg), None
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", FEW, 8, 2.0)
-        if leg.name == "few":
+        if leg.name == "few" and leg.rounds < MOST_ROUNDS:
             settled = self._settled(leg)
+            if "diffusion" in settled.on and "diffusion" not in leg.on:
+                return self._drifted(settled), None
             if settled.on != leg.on:
-                return self._climbed(settled, "again", FEW, 8, 2.0)
+                return self._climbed(settled, "few", FEW, 8, 2.0)
             leg = settled
         # From a solution that a part of the data found, one step over all of them is as good as many;
-        # where it is cheap, a second one makes sure.
+        # a second one makes sure.
         return self._climbed(leg, "all", len(self.data), 2, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
@@ -210,14 +216,19 @@ class Search:
         )
 
     def _drifted(self, leg: Leg) -> Leg:
-        """V and W for the free drift: one given the other, each a linear problem, then both."""
+        """V and W for the free drift: one given the other, each a linear problem, then both, then the priors."""
         dynamics, precision = self.dynamics_of(leg), leg.precision
         everything = Coefficients.of(dynamics)
         held = [tuple(name for name in COMPONENTS if name != one) for one in leg.on]
         some = self.data.some(FEW, np.random.default_rng([self.seed, 3]))
         straight = replace(some, pairs=self.free.straightened(some.pairs))
         rim = self.rim if "potential" in leg.on else Rim.none(straight.pairs.start.shape[1])
-        for fixed, steps in [*((names, 2) for names in held), (("diffusion",), 12)]:
+        # A constant noise is known from the free drift; one that varies is found along with the rest.
+        noise = ("diffusion",)
+        stages = [*((names, 2, True) for names in held), (noise, 12, True), (noise, 6, False)]
+        if "diffusion" in leg.on:
+            stages = [((), 8, False)]
+        for fixed, steps, far in stages:
             weights = Coefficients.of(dynamics, held=fixed)
             own = np.isin(everything.group_owner, weights.group_owner)
             solution = climb(
@@ -227,9 +238,9 @@ class Search:
                 straight,
                 rim,
                 most_steps=steps,
-                enough=20.0,
+                enough=20.0 if far else 2.0,
                 seed=self.seed,
-                far=True,
+                far=far,
             )
             dynamics, precision = weights.dynamics(solution.vector), precision.copy()
             precision[own] = solution.precision
@@ -240,7 +251,7 @@ class Search:
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
-            choice = self._chosen(present, at_least=self._likelihood(scheme))
+            choice = self._chosen(present)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
@@ -250,7 +261,14 @@ class Search:
             weights, start, likelihood, data, rim, most_steps=most_steps, enough=enough, seed=self.seed
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
-        done = Leg(name, leg.on, solution.vector, solution.precision, scheme, leg.tests, history)
+        done = replace(
+            leg,
+            name=name,
+            vector=solution.vector,
+            precision=solution.precision,
+            scheme=scheme,
+            history=history,
+        )
         return done, solution if name == "all" else None
 
     def _settled(self, leg: Leg) -> Leg:
@@ -261,20 +279,14 @@ class Search:
         tested = tuple(k for k in (1, 2) if (everything.penalised & (own == k)).any())
         if not tested:
             return leg
-        some = self.data.some(MANY, np.random.default_rng([self.seed, 1]))
-        tests = tuple(
-            networks_called_for(
-                everything,
-                self.likelihood_of(leg),
-                some,
-                ~everything.penalised | (own == 0) | ((own == 2) if k == 1 else False),
-                (k,),
-                seed=self.seed,
-            )[0]
-            for k in tested
-        )
+        some = self.data.some(FEW, np.random.default_rng([self.seed, 1]))
+        kept = {1: [0, 2], 2: [0, *(k for k in (1,) if "diffusion" in leg.on)]}
+        nuisances = {k: ~everything.penalised | np.isin(own, kept[k]) for k in tested}
+        tests = networks_called_for(everything, self.likelihood_of(leg), some, nuisances, seed=self.seed)
         called = [test.component for test in tests if test.called_for]
-        on = tuple(name for name in COMPONENTS if name in called or (name == "potential" and name in leg.on))
+        # While the noise is wrong the test of W means little: nothing is taken out before it is right.
+        stays = leg.on if "diffusion" in called and "diffusion" not in leg.on else ("potential",)
+        on = tuple(name for name in COMPONENTS if name in called or (name in stays and name in leg.on))
         grown = Coefficients.of(self._continued(present, on))
         precision = grown.usual_precision
         before = Coefficients.of(present)
@@ -282,7 +294,8 @@ class Search:
             if name in on and name in leg.on:
                 precision[grown.group_owner == k] = leg.precision[before.group_owner == k]
         tests = (*(test for test in leg.tests if test.component == "potential"), *tests)
-        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests)
+        rounds = leg.rounds + 1
+        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests, rounds=rounds)
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""

@@ -38,8 +38,7 @@ def networks_called_for(
     weights: Coefficients,
     likelihood: AbstractLikelihood,
     data: Sample,
-    nuisance: np.ndarray,
-    tested: tuple[int, ...],
+    nuisances: dict[int, np.ndarray],
     *,
     seed: int,
 ) -> tuple[NetworkTest, ...]:
@@ -55,8 +54,8 @@ def networks_called_for(
         weights: The model with the networks built.
         likelihood: The transition density.
         data: The pairs.
-        nuisance: The coefficients that are fitted either way.
-        tested: Components, as in `Coefficients.component`.
+        nuisances: For every component to be tested (as in `Coefficients.component`) the coefficients that
+            are fitted either way.
         seed: Of the draws in the information.
     """
     vector = weights.vector
@@ -64,15 +63,14 @@ def networks_called_for(
     floor = float(np.nanmedian(log_densities(weights, vector, likelihood, data))) - 20.0
     g = scores(weights, vector, likelihood, data, floor=floor).gradient
     if not (np.isfinite(F).all() and np.isfinite(g).all()):
-        return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in tested)
-    fixed = nuisance & (np.diag(F) > 0)
-    inner = F[np.ix_(fixed, fixed)]
-    factor = Factored.of(inner)
-    return tuple(_tested(weights, F, g, fixed, factor, nuisance, component) for component in tested)
+        return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in nuisances)
+    return tuple(_tested(weights, F, g, nuisance, component) for component, nuisance in nuisances.items())
 
 
-def _tested(weights, F, g, fixed, factor, nuisance, component) -> NetworkTest:
+def _tested(weights, F, g, nuisance, component) -> NetworkTest:
     """Every scale of the units by itself; the smallest chance counts, times the number of scales."""
+    fixed = nuisance & (np.diag(F) > 0)
+    factor = Factored.of(F[np.ix_(fixed, fixed)])
     own = (weights.component == component) & weights.penalised & ~nuisance
     g = g + F[:, own] @ weights.vector[own]
     scales = np.unique(weights.group[own])
