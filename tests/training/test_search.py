@@ -140,6 +140,7 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
         group = np.repeat([0, 1], 20)
         groups = 2
         penalised = np.ones(40, bool)
+        usual_precision = np.ones(2)
 
     none = np.zeros((0,)), np.zeros((0, 40))
     quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *none)
@@ -149,6 +150,58 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
     np.testing.assert_allclose(x, ridge, rtol=0.05, atol=1e-3)
     unpenalised = np.linalg.solve(X.T @ X, X.T @ y)
     assert np.linalg.norm(x[20:]) < 0.7 * np.linalg.norm(unpenalised[20:])
+
+
+def test_a_damped_step_goes_from_the_maximum_to_none():
+    generator = np.random.default_rng(2)
+    X = generator.standard_normal((200, 10))
+
+    class Weights:
+        group = np.zeros(10, int)
+        groups = 1
+        penalised = np.ones(10, bool)
+        usual_precision = np.ones(1)
+
+    center, precision = generator.standard_normal(10), np.ones(1)
+    quadratic = LocalPosterior(center, generator.standard_normal(10), X.T @ X, np.zeros(0), np.zeros((0, 10)))
+    best, _ = quadratic.solved(Weights, precision, tuned=False)
+    np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e-12), best, rtol=1e-6)
+    np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e9), center, atol=1e-6)
+
+
+def test_held_components_are_not_among_the_coefficients():
+    dynamics = Architecture().build(2, key=jax.random.key(0))
+    everything, some = Coefficients.of(dynamics), Coefficients.of(dynamics, held=("diffusion",))
+    assert len(some.vector) == (everything.component != 1).sum()
+    assert set(some.group_owner) == {0, 2}
+    np.testing.assert_array_equal(some.group_scale, [0.3, 1.0, 3.0, 0.3, 1.0])
+    moved = some.dynamics(some.vector + 1.0)
+    for a, b in zip(
+        jax.tree.leaves(moved.diffusion_component), jax.tree.leaves(dynamics.diffusion_component), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_double_well_in_one_dimension_has_its_barrier():
+    """dx = (x - x^3) dt + sqrt(2 D) dB has V = (x^4 / 4 - x^2 / 2) / D: a barrier of one at D = 1/4."""
+    generator, D, dt, fine = np.random.default_rng(0), 0.25, 0.1, 20
+    x = generator.choice([-1.0, 1.0], 40)
+    frames = [x]
+    for _ in range(500):
+        for _ in range(fine):
+            x = x + (x - x**3) * dt / fine + generator.standard_normal(40) * (2 * D * dt / fine) ** 0.5
+        frames.append(x)
+    fitted = fit(Trajectories.from_arrays(np.stack(frames, axis=1)[:, :, None], dt=dt), progress=False)
+    assert fitted.result.successful
+    assert "potential" in [test.component for test in fitted.tests if test.called_for]
+    top, left, right = np.array([[0.0], [-1.0], [1.0]])
+
+    def barrier(model):
+        return float(model.potential(top) - (model.potential(left) + model.potential(right)) / 2)
+
+    heights = [barrier(model) for model in fitted.models]
+    assert abs(barrier(fitted.model) - 1) < 4 * np.std(heights)
+    assert 0.005 < np.std(heights) < 0.3
 
 
 def test_data_of_one_dimension_have_no_circulation():

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._checks import fail
 from .._types import Result
-from ..components import QuadraticPotential
 from ..data import Scaling, Trajectories, Transitions
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, EulerMaruyama, choose_steps
@@ -19,7 +18,6 @@ from ..models import Architecture, Coefficients, Ensemble, Model
 from ..models.architecture import Circulation
 from .checkpoint import CheckpointFile, fingerprint
 from .ensemble import draw_ensemble
-from .free_drift import FreeDrift
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import EpochRecord, best_epoch, is_better
@@ -190,11 +188,11 @@ class _Task:
     def by_search(self) -> Fit:
         """Drawn networks, where the data call for them."""
         plain, built = self.started(self.architecture.plain), self.started(self.architecture)
-        V = built.potential_component
-        units = V.network if isinstance(V, QuadraticPotential) else None
-        free = None if units is None else FreeDrift.of(self.pairs, units)
-        sharp = self.linear if free is None else sharpened(self.linear, free.dissipation)
-        bent = self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
+
+        def bend(M: np.ndarray) -> tuple[ComponentDynamics, ComponentDynamics]:
+            sharp = sharpened(self.linear, M)
+            return self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
+
         sample, test = self.sample(), self.held_out(self.test)
         leg, solution, stopped = None, None, None
         with TrainingProgress(5, shown=self.progress) as bar:
@@ -202,8 +200,7 @@ class _Task:
                 self.architecture,
                 built,
                 plain,
-                bent,
-                free,
+                bend,
                 self.likelihood,
                 sample,
                 test,

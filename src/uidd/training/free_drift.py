@@ -13,6 +13,7 @@ from ..components import Network
 from ..data import Transitions
 
 MOST_PAIRS, MOST_COEFFICIENTS, CHUNK = 16_384, 1200, 2048
+MOST_UNITS, SCALES = 192, (0.3, 1.0, 3.0)
 # Runge-Kutta steps an interval, tried in turn until twice as many make no difference beside the noise.
 STEPS = (1, 2, 4)
 MOST_ITERATIONS, TRIALS = 12, 5
@@ -37,7 +38,7 @@ class FreeDrift:
     steps: int
 
     @classmethod
-    def of(cls, pairs: Transitions, units: Network) -> "FreeDrift":
+    def of(cls, pairs: Transitions) -> "FreeDrift":
         """Marquardt's iteration for the least squares of next states, starting from the Euler regression.
 
         Drift, V, W and M enter the likelihood as products, and a model that starts far away gets lost where
@@ -46,17 +47,18 @@ class FreeDrift:
         generator, dimension = np.random.default_rng(0), pairs.start.shape[1]
         chosen = generator.choice(len(pairs.dt), min(MOST_PAIRS, len(pairs.dt)), replace=False)
         some = tuple(jnp.asarray(part[chosen], jnp.result_type(float)) for part in pairs)
-        # As many units as an information matrix of this size has room for, evenly taken from all scales.
-        most = max(0, MOST_COEFFICIENTS // dimension - dimension - 1)
-        used = np.linspace(0, len(units.readout[0]) - 1, min(most, len(units.readout[0]))).astype(int)
-        hidden = tuple(np.asarray(part)[..., used] for part in units.hidden[0])
-        C = _regressed(hidden, some)
+        # As many units as an information matrix of this size has room for.
+        most = max(3, min(MOST_UNITS, MOST_COEFFICIENTS // dimension - dimension - 1))
+        units = Network.drawn(dimension, 1, most, SCALES, key=jax.random.key(0))
+        A, a = (np.asarray(part) for part in units.hidden[0])
+        hidden = A, a
+        C, steps = _regressed(hidden, some), 1
         for steps in STEPS:
             C = _iterated(hidden, C, some, steps)
             residuals, _ = _followed(hidden, C, some, steps)
             finer, _ = _followed(hidden, C, some, 2 * steps)
             noise = _spread(residuals)
-            if np.nanmean(np.minimum((residuals - finer) / noise, 1.0) ** 2) < 1e-3:
+            if np.nanquantile(np.abs(residuals - finer) / noise, 0.95) < 0.03:
                 break
         return cls(hidden, C, _dissipation(hidden, C, some, steps), steps)
 
@@ -132,7 +134,7 @@ def _normal_equations(hidden, C, pairs, steps, noise) -> tuple[np.ndarray, np.nd
         part = tuple(array[first : first + CHUNK] for array in pairs)
         r, J = (
             np.asarray(a, np.float64)
-            for a in _linearised(hidden, jnp.asarray(C, part[0].dtype), *part, steps)
+            for a in _linearised(hidden, jnp.asarray(C, part[0].dtype), part[0], part[1], part[2], steps)
         )
         usable = np.isfinite(r).all(axis=1) & np.isfinite(J).all(axis=(1, 2))
         r, J = r[usable] / noise, J[usable] / noise[:, None]
@@ -145,7 +147,7 @@ def _normal_equations(hidden, C, pairs, steps, noise) -> tuple[np.ndarray, np.nd
 
 def _followed(hidden, C, pairs, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """What is left of the increments, and the drift."""
-    found = _residuals(hidden, jnp.asarray(C, pairs[0].dtype), *pairs, steps)
+    found = _residuals(hidden, jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[1], pairs[2], steps)
     residuals, drift = (np.asarray(part, np.float64) for part in found)
     return residuals, drift
 

@@ -12,8 +12,8 @@ from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
 # Relative to the usual precision, and by itself.
-LOOSEST, TIGHTEST = 0.1, 1e8
-TRIALS = 6
+LOOSEST, TIGHTEST = 1e-3, 1e8
+TRIALS, LEAST_DAMPING = 7, 1e-3
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,16 @@ def climb(
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. Before each
     solve the precisions are set to the maximum of the evidence of this quadratic model (MacKay's
     iteration): a group that the data do not call for gets an infinite precision and vanishes. What V
-    costs on the rim is a part of g and F.
+    costs on the rim is a part of g and F. A step that does not keep what it promises is damped (Marquardt).
+    Where the start is `far` away, precisions stay as they are and no pair counts as an outlier.
     """
     generator = np.random.default_rng(seed)
     vector = weights.vector if solution is None else solution.vector
     precision = weights.usual_precision if solution is None else solution.precision
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
-    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - 20.0 if not far else -1e30
+    middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
+    floor = -1e30 if far else middle - 20.0
     F = found = None
     gain, damping = float("inf"), 0.0
     for step in range(most_steps):
@@ -86,41 +88,18 @@ def climb(
         L = prior(weights, precision, F) * weights.penalised
         gain = quadratic.height(target, L) - quadratic.height(vector, L)
         cost = rim.cost(weights, vector) + vector @ (L * vector) / 2
+        x, rise = target, 0.0
         for _ in range(TRIALS):
             x = quadratic.damped(weights, precision, damping) if damping else target
             value = values(weights, x, likelihood, data, floor=floor)
             rise = value - found.value + cost - rim.cost(weights, x) - x @ (L * x) / 2
-            import os
-
-            if os.environ.get("DBG"):
-                m_ = x - vector
-                print(
-                    "      try",
-                    damping,
-                    f"{rise:.1f} data {value - found.value:.1f} slope {quadratic.score @ m_:.1f} bend {m_ @ F @ m_ / 2:.1f}",
-                    flush=True,
-                )
             if rise > 0 and quadratic.kept(value - found.value, x - vector):
                 break
-            damping = max(10 * damping, 0.01)
+            damping = max(10 * damping, LEAST_DAMPING)
         if rise <= 0:
             break
-        import os
-
-        if os.environ.get("DBG"):
-            print(
-                "   step",
-                step,
-                likelihood,
-                len(data),
-                "damp",
-                damping,
-                f"now {found.value:.1f} got {rise:.1f} left {abs(gain - rise):.1f}",
-                precision,
-                flush=True,
-            )
         vector, gain = x, float(abs(gain - rise))  # what was promised and not kept is left to gain
-        damping = damping / 10 if damping > 1e-3 else 0.0
+        damping = damping / 10 if damping > LEAST_DAMPING else 0.0
         if gain < enough:
             break
     assert F is not None and found is not None
@@ -182,7 +161,7 @@ class LocalPosterior:
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
     def kept(self, rise: float, move: np.ndarray) -> bool:
-        """Whether the data's log-density rose as this model of it says, give or take half of what moves it."""
+        """Whether the data's log-density rose as this model says, give or take half of what moves it."""
         slope, bend = self.score @ move, move @ self.information @ move / 2
         return bool(rise > slope - bend - (abs(slope) + bend) / 2)
 
@@ -191,8 +170,8 @@ class LocalPosterior:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
 
-        Both are found together by iteration. A precision becomes no more than ten times tighter or
-        looser a step: far from the solution, what is not fitted yet looks like large readouts.
+        Both are found together by iteration. Unless `free`, a precision becomes no more than ten times
+        tighter or looser: far from the solution, what is not fitted yet looks like large readouts.
         """
         x = self.center
         usual = weights.usual_precision

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from .._types import Result
 from ..components import AbstractCirculation, AbstractDiffusion
@@ -22,12 +24,14 @@ from .scores import Sample, log_densities
 from .selection import NetworkTest, networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
-FEW, MANY = 16_384, 32_768
-# Nats that one more step over all data may still gain: a fraction of what noise gives the coefficients.
-ENOUGH = 8.0
+FEW, MANY = 16_384, 65_536
+# Nats that one more step over all data may still gain. Noise alone gives some hundred coefficients more.
+ENOUGH = 48.0
 MOST_ROUNDS = 3
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
+# Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
+BENT = Cubature(1, 4)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Leg:
     """A stage of the search and all that the next one needs.
 
     Attributes:
-        name: `start`, `drift`, `few` or `all`.
+        name: `start`, `drift`, `few`, `many` or `all`.
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.
@@ -103,8 +107,7 @@ class Search:
         architecture: Architecture,
         built: ComponentDynamics,
         plain: ComponentDynamics,
-        bent: tuple[ComponentDynamics, ComponentDynamics],
-        free: FreeDrift | None,
+        bend: Callable[[np.ndarray], tuple[ComponentDynamics, ComponentDynamics]],
         likelihood: AbstractLikelihood | None,
         data: Sample,
         held_out: Sample,
@@ -113,10 +116,20 @@ class Search:
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
         self.architecture, self.built, self.plain = architecture, built, plain
-        self.bent, self.free = bent, free
+        self.bend = bend
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
         self.rim = Rim.of(data.pairs.start)
+
+    @cached_property
+    def free(self) -> FreeDrift:
+        """The drift without structure."""
+        return FreeDrift.of(self.data.pairs)
+
+    @cached_property
+    def bent(self) -> tuple[ComponentDynamics, ComponentDynamics]:
+        """The networks, and the plain model, at the noise that is left when the drift may bend."""
+        return self.bend(self.free.dissipation)
 
     def begin(self) -> Leg:
         """The linear start, and whether the data call for more."""
@@ -124,20 +137,22 @@ class Search:
         if self.likelihood is None:
             choice = self._chosen(self.plain)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-        likelihood = self._likelihood(scheme)
         everything = Coefficients.of(self.built)
-        some = self.data.some(MANY, np.random.default_rng([self.seed, 0]))
+        some = self.data.some(2 * FEW, np.random.default_rng([self.seed, 0]))
         possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
         tests = ()
         if possible:
+            finer = self._likelihood(scheme)
+            if isinstance(finer, Cubature) and scheme == (1, 2):
+                finer = BENT
             nuisances = dict.fromkeys(possible, ~everything.penalised)
-            tests = networks_called_for(everything, likelihood, some, nuisances, seed=self.seed)
+            tests = networks_called_for(everything, finer, some, nuisances, seed=self.seed)
         called = [test.component for test in tests if test.called_for]
         # A drift that is not bent enough makes noise look as if it varied: V and W come first.
         drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
         on = (drifting or tuple(COMPONENTS[k] for k in possible)) if called else ()
         weights = Coefficients.of(self.model(on))
-        first = self._record((), weights, weights.vector, likelihood, 0)
+        first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
         return Leg("start", on, weights.vector, weights.usual_precision, scheme, tests, (first,))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
@@ -159,6 +174,8 @@ class Search:
             if settled.on != leg.on:
                 return self._climbed(settled, "few", FEW, 8, 2.0)
             leg = settled
+        if leg.name == "few" and len(self.data) > 2 * MANY:
+            return self._climbed(leg, "many", MANY, 2, ENOUGH / 4)
         # From a solution that a part of the data found, one step over all of them is as good as many;
         # a second one makes sure.
         return self._climbed(leg, "all", len(self.data), 2, ENOUGH)
@@ -171,7 +188,7 @@ class Search:
         if leg.scheme is not None:
             choice = self._chosen(dynamics, at_least=likelihood)
             lost, result = choice.lost, choice.result
-        if solution.expected_gain > 4 * ENOUGH:
+        if solution.expected_gain > 2 * ENOUGH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
         return Found(
@@ -208,7 +225,7 @@ class Search:
         places = [f"{name}_component" for name in COMPONENTS if name in on]
         if not places:
             return self.plain
-        built, plain = self.bent  # at the noise that is left when the drift may bend
+        built, plain = self.bent
         return eqx.tree_at(
             lambda d: [getattr(d, place) for place in places],
             plain,
@@ -216,7 +233,7 @@ class Search:
         )
 
     def _drifted(self, leg: Leg) -> Leg:
-        """V and W for the free drift: one given the other, each a linear problem, then both, then the priors."""
+        """V and W for the free drift: each given the other, a linear problem, then both, then the priors."""
         dynamics, precision = self.dynamics_of(leg), leg.precision
         everything = Coefficients.of(dynamics)
         held = [tuple(name for name in COMPONENTS if name != one) for one in leg.on]
@@ -251,7 +268,7 @@ class Search:
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
-            choice = self._chosen(present)
+            choice = self._chosen(present, at_least=BENT if leg.on else None)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
@@ -327,7 +344,7 @@ class Search:
         """Losses in nats a pair; the held-out data only watch."""
         losses = [
             -float(log_densities(weights, vector, likelihood, part).mean())
-            for part in (self.data.some(MANY // 4, np.random.default_rng([self.seed, 2])), self.held_out)
+            for part in (self.data.some(FEW // 2, np.random.default_rng([self.seed, 2])), self.held_out)
         ]
         steps = history[-1].step if history else 0
         record = EpochRecord(len(history), steps + seen, *losses)
@@ -335,7 +352,7 @@ class Search:
         return record
 
 
-def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> np.ndarray:
+def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> Array:
     """Over some of the states."""
     some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
     return jax.vmap(field)(some).mean(axis=0)
