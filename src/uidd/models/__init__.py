@@ -2,7 +2,6 @@
 
 from .architecture import ARCHITECTURES as ARCHITECTURES
 from .architecture import Architecture as Architecture
-from .coefficients import COMPONENTS as COMPONENTS
 from .coefficients import Coefficients as Coefficients
 from .container import Container as Container
 from .ensemble import Ensemble as Ensemble

@@ -165,18 +165,22 @@ def _cost(residuals: np.ndarray, noise: np.ndarray) -> float:
 def _dissipation(hidden, C, pairs, steps: int) -> np.ndarray:
     """M from the covariance Q of the residuals.
 
-    Noise that enters at the beginning is carried along by the flow, whose derivative is Phi; noise at the end
-    is not. In between, Q = dt <2 M + Phi 2 M Phi^T> / 2, which is linear in M.
+    Noise that enters earlier is carried along by the flow, whose derivative is Phi. By Simpson's rule
+    Q = dt <2 M + 4 Phi' 2 M Phi'^T + Phi 2 M Phi^T> / 6, Phi' over half the interval, which is linear in M.
     """
     residuals, _ = _followed(hidden, C, pairs, steps)
     kept = (np.abs(residuals) < CUT * _spread(residuals)).all(axis=1)
-    dt = float(np.mean(np.asarray(pairs[2])))
-    Q = residuals[kept].T @ residuals[kept] / max(kept.sum() - len(C), 1) / dt
-    Phi = np.asarray(_carried(hidden, jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[2], steps), np.float64)
-    Phi = Phi[kept & np.isfinite(Phi).all(axis=(1, 2)) & (np.abs(Phi) < 10).all(axis=(1, 2))]
+    start, _, dt = pairs
+    Q = residuals[kept].T @ residuals[kept] / max(kept.sum() - len(C), 1) / float(np.mean(np.asarray(dt)))
     dimension = len(Q)
-    both = np.einsum("nij,nkl->ikjl", Phi, Phi, optimize=True).reshape(dimension**2, -1) / max(len(Phi), 1)
-    M = np.linalg.solve(np.eye(dimension**2) + both, Q.ravel()).reshape(Q.shape)
+    total = np.eye(dimension**2)
+    for share, weight in ((1.0, 1.0), (0.5, 4.0)):
+        found = _carried(hidden, jnp.asarray(C, start.dtype), start, share * dt, steps)
+        Phi = np.asarray(found, np.float64)
+        Phi = Phi[kept & np.isfinite(Phi).all(axis=(1, 2)) & (np.abs(Phi) < 10).all(axis=(1, 2))]
+        both = np.einsum("nij,nkl->ikjl", Phi, Phi, optimize=True).reshape(dimension**2, -1)
+        total += weight * both / max(len(Phi), 1)
+    M = np.linalg.solve(total / 3, Q.ravel()).reshape(Q.shape)
     M = (M + M.T) / 2
     return M if np.linalg.eigvalsh(M).min() > 0.1 * np.linalg.eigvalsh(Q).min() > 0 else Q / 2
 

@@ -15,7 +15,8 @@ from .._types import Result
 from ..components import AbstractCirculation, AbstractDiffusion
 from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
-from ..models import COMPONENTS, Architecture, Coefficients
+from ..models import Architecture, Coefficients
+from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
 from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.stats
 
 from ..likelihood import AbstractLikelihood
-from ..models import COMPONENTS, Coefficients
+from ..models import Coefficients
+from ..models.coefficients import COMPONENTS
 from .gauss_newton import Factored
 from .scores import Sample, fisher, log_densities, scores
 
