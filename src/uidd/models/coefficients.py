@@ -14,7 +14,7 @@ from ..dynamics import ComponentDynamics
 
 COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
-WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, ScaledDiffusion, PlaneCirculation)
+WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, PlaneCirculation)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Coefficients:
             labelled = jax.tree.map(
                 lambda node, base=used: _labels(node, base),
                 part,
-                is_leaf=lambda n: isinstance(n, (Network, *WITH_CONSTANTS_OF_THEIR_OWN)),
+                is_leaf=lambda n: isinstance(n, (Network, ScaledDiffusion, *WITH_CONSTANTS_OF_THEIR_OWN)),
             )
             if name in held:
                 labelled = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), labelled)
@@ -116,6 +116,13 @@ def _labels(node, base: int):
     """The tree of a component with every array replaced by the groups of its entries."""
     if isinstance(node, Network):
         return _network_labels(node, base, FREE)
+    if isinstance(node, ScaledDiffusion):
+        # A constant factor times a field is a product without good steps: the bias is what varies, and of L
+        # the part that the strengths cannot make.
+        labelled = eqx.tree_at(lambda n: n.network, node, _network_labels(node.network, base, FREE))
+        factor = jax.tree.map(lambda leaf: np.full(leaf.shape, FREE), node.factor)
+        factor = eqx.tree_at(lambda f: f.diagonal, factor, np.full(node.factor.diagonal.shape, FROZEN))
+        return eqx.tree_at(lambda n: n.factor, labelled, factor)
     if isinstance(node, WITH_CONSTANTS_OF_THEIR_OWN):
         # A network's bias would repeat the constant beside it (or add a constant to V): it stays at zero.
         labelled = jax.tree.map(

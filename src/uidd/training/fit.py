@@ -21,13 +21,14 @@ from .ensemble import draw_ensemble
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import EpochRecord, best_epoch, is_better
+from .leg import Leg
 from .linear_start import LinearModel, fit_linear, sharpened, start_from_linear
 from .loop import DevicePairs, Trainer
 from .plan import Plan
 from .progress import TrainingProgress
 from .rim import Rim
 from .scores import Sample, log_densities
-from .search import Leg, Search
+from .search import Search
 from .selection import NetworkTest
 
 MOST_HELD_OUT_PAIRS = 50_000

@@ -42,14 +42,14 @@ class Solution:
 def prior(weights: Coefficients, precision: np.ndarray, information: np.ndarray) -> np.ndarray:
     """The precision of every coefficient."""
     scale = np.diag(information)
-    # What the data do not see at all, such as a constant added to V, stays where it is.
+    # What the data do not see at all stays where it is.
     free = 1e-9 * scale + np.where(scale < 1e-9 * scale.max(), scale.max(), 0.0)
     return np.where(weights.penalised, np.append(precision, 0.0)[weights.group], free)
 
 
 def climb(
     weights: Coefficients,
-    solution: Solution | None,
+    solution: Solution,
     likelihood: AbstractLikelihood,
     data: Sample,
     rim: Rim,
@@ -68,8 +68,7 @@ def climb(
     Where the start is `far` away, precisions stay as they are and no pair counts as an outlier.
     """
     generator = np.random.default_rng(seed)
-    vector = weights.vector if solution is None else solution.vector
-    precision = weights.usual_precision if solution is None else solution.precision
+    vector, precision = solution.vector, solution.precision
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))

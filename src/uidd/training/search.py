@@ -1,9 +1,8 @@
 """From the linear start to the networks that the data call for, in a few legs of Gauss-Newton steps."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,71 +19,20 @@ from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
 from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
+from .leg import Leg
 from .rim import Rim
 from .scores import Sample, log_densities
-from .selection import NetworkTest, networks_called_for
+from .selection import networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 65_536
-# Nats that one more step over all data may still gain. Noise alone gives some hundred coefficients more.
-ENOUGH = 48.0
+# Nats that one more step over all data may still gain, and those beyond which the result says so.
+ENOUGH, TOO_MUCH = 24.0, 32.0
 MOST_ROUNDS = 3
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
 BENT = Cubature(1, 4)
-
-
-@dataclass(frozen=True)
-class Leg:
-    """A stage of the search and all that the next one needs.
-
-    Attributes:
-        name: `start`, `drift`, `few`, `many` or `all`.
-        on: The components whose networks are in the model.
-        vector: The coefficients.
-        precision: Of the priors.
-        scheme: Steps and order of the likelihood; None if it was given.
-        tests: What the score tests found.
-        history: So far.
-        rounds: How often networks have been put in or taken out.
-    """
-
-    name: str
-    on: tuple[str, ...]
-    vector: np.ndarray
-    precision: np.ndarray
-    scheme: tuple[int, int] | None
-    tests: tuple[NetworkTest, ...]
-    history: tuple[EpochRecord, ...]
-    rounds: int = 0
-
-    def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Words and numbers, and arrays."""
-        plain = {
-            "name": self.name,
-            "on": list(self.on),
-            "scheme": self.scheme,
-            "rounds": self.rounds,
-            "tests": [asdict(test) for test in self.tests],
-            "history": [asdict(record) for record in self.history],
-        }
-        return plain, [self.vector, self.precision]
-
-    @classmethod
-    def from_container(cls, stored: tuple[dict[str, Any], list[np.ndarray]]) -> "Leg":
-        """The inverse."""
-        plain, (vector, precision) = stored
-        return cls(
-            name=plain["name"],
-            on=tuple(plain["on"]),
-            rounds=int(plain["rounds"]),
-            vector=vector,
-            precision=precision,
-            scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
-            tests=tuple(NetworkTest(**test) for test in plain["tests"]),
-            history=tuple(EpochRecord(**record) for record in plain["history"]),
-        )
 
 
 @dataclass(frozen=True)
@@ -176,7 +124,7 @@ class Search:
                 return self._climbed(settled, "few", FEW, 8, 2.0)
             leg = settled
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 2, ENOUGH / 4)
+            return self._climbed(leg, "many", MANY, 2, ENOUGH / 2)
         # From a solution that a part of the data found, one step over all of them is as good as many;
         # a second one makes sure.
         return self._climbed(leg, "all", len(self.data), 2, ENOUGH)
@@ -189,7 +137,7 @@ class Search:
         if leg.scheme is not None:
             choice = self._chosen(dynamics, at_least=likelihood)
             lost, result = choice.lost, choice.result
-        if solution.expected_gain > 2 * ENOUGH:
+        if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
         return Found(

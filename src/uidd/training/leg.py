@@ -1,0 +1,61 @@
+"""A stage of the search, as it is kept in a checkpoint."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .history import EpochRecord
+from .selection import NetworkTest
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A stage of the search and all that the next one needs.
+
+    Attributes:
+        name: `start`, `drift`, `few`, `many` or `all`.
+        on: The components whose networks are in the model.
+        vector: The coefficients.
+        precision: Of the priors.
+        scheme: Steps and order of the likelihood; None if it was given.
+        tests: What the score tests found.
+        history: So far.
+        rounds: How often networks have been put in or taken out.
+    """
+
+    name: str
+    on: tuple[str, ...]
+    vector: np.ndarray
+    precision: np.ndarray
+    scheme: tuple[int, int] | None
+    tests: tuple[NetworkTest, ...]
+    history: tuple[EpochRecord, ...]
+    rounds: int = 0
+
+    def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Words and numbers, and arrays."""
+        plain = {
+            "name": self.name,
+            "on": list(self.on),
+            "scheme": self.scheme,
+            "rounds": self.rounds,
+            "tests": [asdict(test) for test in self.tests],
+            "history": [asdict(record) for record in self.history],
+        }
+        return plain, [self.vector, self.precision]
+
+    @classmethod
+    def from_container(cls, stored: tuple[dict[str, Any], list[np.ndarray]]) -> "Leg":
+        """The inverse."""
+        plain, (vector, precision) = stored
+        return cls(
+            name=plain["name"],
+            on=tuple(plain["on"]),
+            rounds=int(plain["rounds"]),
+            vector=vector,
+            precision=precision,
+            scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
+            tests=tuple(NetworkTest(**test) for test in plain["tests"]),
+            history=tuple(EpochRecord(**record) for record in plain["history"]),
+        )
