@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
 from .network import Network
+from .polynomial import Polynomial
 
 
 class AbstractPotential(eqx.Module):
@@ -75,17 +76,17 @@ class SumOfSquaresPotential(AbstractPotential):
 
 
 class QuadraticPotential(AbstractPotential):
-    """V(z) = z^T S z / 2 + c . z + sum_k q_k log cosh(s a_k . z) / s^2 + u(z), or the first two terms alone.
+    """V(z) = z^T S z / 2 + c . z + p(z) + u(z), or the first two terms alone.
 
-    The first two are the potential of a linear system. The others bend it: soft quadratics along the axes
-    and diagonals, (a . z)^2 / 2 where the data are and linear far outside, and a bounded network u.
-    Where they are present S, which is positive definite, stays as it is: it outgrows all other terms, so
-    e^-V is integrable whatever their weights. These enter V linearly, so a few Gauss-Newton steps find them.
+    The first two are the potential of a linear system. The others bend it: a polynomial p of fourth degree
+    that levels off outside of the data, and a bounded network u. Where they are present S, which is positive
+    definite, and c stay as they are: S outgrows all other terms, so e^-V is integrable whatever their
+    weights. These enter V linearly, so a few Gauss-Newton steps find them.
     """
 
     stiffness: Matrix
     slope: State
-    curvature: Float[Array, " k"] | None
+    polynomial: Polynomial | None
     network: Network | None
     least: float = eqx.field(static=True)
 
@@ -102,46 +103,30 @@ class QuadraticPotential(AbstractPotential):
     def __call__(self, z: State) -> Scalar:
         """V(z)."""
         V = z @ self._symmetric @ z / 2 + jnp.dot(self.slope, z)
-        if self.network is None or self.curvature is None:
+        if self.network is None or self.polynomial is None:
             return V
-        x = SOFTNESS * (_axes_and_diagonals(len(z)) @ z)
-        # log cosh x without overflow, and with the right second derivative at zero, unlike a form with |x|.
-        soft = jnp.logaddexp(x, -x) - np.log(2.0)
-        return V + jnp.dot(self.curvature, soft) / SOFTNESS**2 + self.network(z)[0]
+        return V + self.polynomial(z) + self.network(z)[0]
 
     def gradient(self, z: State) -> State:
         """grad V, the network's derivative pushed forward."""
         dV = self._symmetric @ z + self.slope
-        if self.network is None or self.curvature is None:
+        if self.network is None or self.polynomial is None:
             return dV
-        a = _axes_and_diagonals(len(z))
-        bend = self.curvature * jnp.tanh(SOFTNESS * (a @ z)) / SOFTNESS
-        return dV + bend @ a + self.network.with_jacobian(z)[1][:, 0]
+        return dV + self.polynomial.gradient(z) + self.network.with_jacobian(z)[1][:, 0]
 
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "QuadraticPotential":
         """S = stiffness and c = -S mean; nothing bends."""
-        curvature = None if self.curvature is None else 0.0 * self.curvature
+        polynomial = None if self.polynomial is None else Polynomial.zero(len(mean))
         network = self.network and self.network.starting_at(jnp.zeros(1))
-        return QuadraticPotential(stiffness, -stiffness @ mean, curvature, network, self.least)
-
-
-# Soft quadratics are quadratic within about 1 / SOFTNESS standard deviations of the data.
-SOFTNESS = 0.15
-
-
-def _axes_and_diagonals(dimension: int) -> np.ndarray:
-    """e_i and (e_i + e_j) / sqrt(2): their squares span all quadratic forms."""
-    unit = np.eye(dimension, dtype=np.float32)
-    rows = [(unit[i] + unit[j]) / 2**0.5 for i in range(dimension) for j in range(i)]
-    return np.stack([*unit, *rows])
+        return QuadraticPotential(stiffness, -stiffness @ mean, polynomial, network, self.least)
 
 
 @dataclass(frozen=True)
 class Quadratic:
     """Specification of `QuadraticPotential`, with a network of `width` units; 0 for the quadratic alone."""
 
-    width: int = 192
-    scales: tuple[float, ...] = (0.3, 1.0, 3.0)
+    width: int = 128
+    scales: tuple[float, ...] = (1.0, 3.0)
     least: float = 1e-3
 
     @property
@@ -154,9 +139,8 @@ class Quadratic:
         S, c = jnp.eye(dimension), jnp.zeros(dimension)
         if not self.width:
             return QuadraticPotential(S, c, None, None, self.least)
-        curvature = jnp.zeros(dimension * (dimension + 1) // 2)
         network = Network.drawn(dimension, 1, self.width, self.scales, key=key)
-        return QuadraticPotential(S, c, curvature, network, self.least)
+        return QuadraticPotential(S, c, Polynomial.zero(dimension), network, self.least)
 
 
 @dataclass(frozen=True)

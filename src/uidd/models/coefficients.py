@@ -14,6 +14,7 @@ from ..dynamics import ComponentDynamics
 
 COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
+HIGHER_DEGREES = ("cubic", "quartic")
 WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, PlaneCirculation)
 
 
@@ -25,7 +26,7 @@ class Coefficients:
         chosen: The dynamics with nothing but these weights.
         frozen: The dynamics with everything else.
         group: For every coefficient its group, or -1 for constants. A group is one component's readout at
-            one scale of its units; it shares a prior N(0, 1 / precision), which the data choose.
+            one scale of its units, or V's terms of one degree; it shares a prior N(0, 1 / precision), which the data choose.
         component: For every coefficient 0, 1 or 2: of V, of sigma, of W.
     """
 
@@ -73,24 +74,24 @@ class Coefficients:
         return np.array([self.component[self.group == k][0] for k in range(self.groups)], int)
 
     @property
-    def group_scale(self) -> np.ndarray:
-        """The scale of every group's units."""
-        scales = np.ones(self.groups)
-        for part, own in zip(self._parts(self.frozen), range(len(COMPONENTS)), strict=True):
-            places = np.flatnonzero(self.group_owner == own)
-            for node in jax.tree.leaves(part, is_leaf=lambda n: isinstance(n, Network)):
-                if isinstance(node, Network) and len(places):
-                    scales[places] = node.scales
-        return scales
-
-    @property
     def usual_precision(self) -> np.ndarray:
         """Of the readouts of every group, before any data are seen.
 
         States are of unit size. Readouts of some tens for V and about one for sigma and W at scale one
-        are usual; at others they go as 1 / scale^2, so that V bends as much.
+        are usual; at others they go as 1 / scale^2, so that V bends as much. Terms of a polynomial of V
+        are usually some kT.
         """
-        return np.where(self.group_owner == 0, 1e-3, 1.0) * self.group_scale**4
+        found = np.ones(self.groups)
+        for own, part in enumerate(self._parts(self.frozen)):
+            usual = []
+            for node in jax.tree.leaves(part, is_leaf=lambda n: isinstance(n, Network)):
+                if isinstance(node, Network):
+                    usual = (1e-3 if own == 0 else 1.0) * np.asarray(node.scales) ** 4
+            if isinstance(part, QuadraticPotential) and part.network is not None:
+                usual = [*usual, *[1e-2] * len(HIGHER_DEGREES)]
+            if (self.group_owner == own).any():
+                found[self.group_owner == own] = usual
+        return found
 
     @property
     def penalised(self) -> np.ndarray:
@@ -132,9 +133,13 @@ def _labels(node, base: int):
         )
         if isinstance(node, PlaneCirculation):
             return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
-        if isinstance(node, QuadraticPotential) and node.network is not None:
-            # Where a network bends V, S stays: it is what keeps e^-V integrable.
-            return eqx.tree_at(lambda n: n.stiffness, labelled, np.full(node.stiffness.shape, FROZEN))
+        if isinstance(node, QuadraticPotential) and node.network is not None and node.polynomial is not None:
+            # Where a network bends V, S and c stay: they are what keeps e^-V integrable.
+            frozen = [np.full(part.shape, FROZEN) for part in (node.stiffness, node.slope)]
+            labelled = eqx.tree_at(lambda n: (n.stiffness, n.slope), labelled, frozen)
+            for k, degree in enumerate(HIGHER_DEGREES):
+                group = np.full(getattr(node.polynomial, degree).shape, base + len(node.network.scales) + k)
+                labelled = eqx.tree_at(lambda n, degree=degree: getattr(n.polynomial, degree), labelled, group)
         return labelled
     return np.full(node.shape, FREE)
 

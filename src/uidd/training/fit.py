@@ -201,6 +201,7 @@ class _Task:
                 self.architecture,
                 built,
                 plain,
+                self.linear,
                 bend,
                 self.likelihood,
                 sample,
@@ -229,7 +230,7 @@ class _Task:
             found = search.found(leg, solution)
             likelihood, result, weights = found.likelihood, found.result, found.weights
             model = self.model(found.dynamics, found.architecture)
-            ensemble = draw_ensemble(model, weights, solution, seed=self.seed)
+            ensemble = draw_ensemble(model, weights, found.solution, seed=self.seed)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood, leg.tests,

@@ -13,6 +13,8 @@ from .scores import Sample, Scores, fisher, log_densities, scores, values
 MOST_FISHER_PAIRS = 32_768
 # Relative to the usual precision, and by itself.
 LOOSEST, TIGHTEST = 1e-3, 1e8
+# Beyond this multiple of the usual precision a group counts as taken out.
+MEANINGLESS = 1e6
 TRIALS, LEAST_DAMPING = 7, 1e-3
 
 
@@ -38,6 +40,17 @@ class Solution:
         """The precision of every coefficient; a trace of one on constants keeps the solve regular."""
         return prior(weights, self.precision, self.information)
 
+    def without(self, weights: Coefficients, component: int) -> "Solution":
+        """With the readouts of a component left out, all of which are switched off."""
+        kept = ~(weights.penalised & (weights.component == component))
+        return replace(
+            self,
+            vector=self.vector[kept],
+            precision=self.precision[weights.group_owner != component],
+            information=self.information[np.ix_(kept, kept)],
+            found=Scores(self.found.value, self.found.blocks[:, kept]),
+        )
+
 
 def prior(weights: Coefficients, precision: np.ndarray, information: np.ndarray) -> np.ndarray:
     """The precision of every coefficient."""
@@ -58,14 +71,17 @@ def climb(
     enough: float,
     seed: int,
     far: bool = False,
+    near: bool = False,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. Before each
     solve the precisions are set to the maximum of the evidence of this quadratic model (MacKay's
     iteration): a group that the data do not call for gets an infinite precision and vanishes. What V
-    costs on the rim is a part of g and F. A step that does not keep what it promises is damped (Marquardt).
-    Where the start is `far` away, precisions stay as they are and no pair counts as an outlier.
+    costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
+    start is `near` the solution, over the recorded ones. A step that does not keep what it promises is damped (Marquardt).
+    Where the start is `far` away, precisions stay as they are and no pair counts as an outlier; where it is
+    `near`, they are free to move at once.
     """
     generator = np.random.default_rng(seed)
     vector, precision = solution.vector, solution.precision
@@ -76,14 +92,15 @@ def climb(
     F = found = None
     gain, damping = float("inf"), 0.0
     for step in range(most_steps):
-        if F is None or len(data) <= MOST_FISHER_PAIRS:
+        found = scores(weights, vector, likelihood, data, floor=floor, outer=near)
+        F = found.outer
+        if F is None:
             F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
-        found = scores(weights, vector, likelihood, data, floor=floor)
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
-        quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
-        target, precision = quadratic.solved(weights, precision, tuned=not far)
+        quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector))
+        target, precision = quadratic.solved(weights, precision, tuned=not far, free=near)
         L = prior(weights, precision, F) * weights.penalised
         gain = quadratic.height(target, L) - quadratic.height(vector, L)
         cost = rim.cost(weights, vector) + vector @ (L * vector) / 2
@@ -102,8 +119,8 @@ def climb(
         if gain < enough:
             break
     assert F is not None and found is not None
-    slopes, gradients = rim.slopes(weights, vector)
-    falling = gradients[slopes < 0]
+    rises, gradients = rim.rises(weights, vector)
+    falling = gradients[rises < 0]
     F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
     found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
     return Solution(vector, precision, F, found, gain)
@@ -128,6 +145,11 @@ class Factored:
                 continue
         raise scipy.linalg.LinAlgError("the information matrix is not positive")
 
+    @property
+    def log_determinant(self) -> float:
+        """log det of the matrix."""
+        return float(2 * np.sum(np.log(np.diag(self.factor[0]))) - 2 * np.sum(np.log(self.scale)))
+
     def solve(self, right: np.ndarray) -> np.ndarray:
         """matrix^-1 right, for a vector or a matrix."""
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
@@ -136,27 +158,27 @@ class Factored:
 
 @dataclass(frozen=True)
 class LocalPosterior:
-    """The log-posterior around `center`: score g and information F of the data, slopes on the rim."""
+    """The log-posterior around `center`: score g and information F of the data, what V lacks on the rim."""
 
     center: np.ndarray
     score: np.ndarray
     information: np.ndarray
-    slopes: np.ndarray
-    slope_gradients: np.ndarray
+    rises: np.ndarray
+    rise_gradients: np.ndarray
 
-    def slopes_at(self, x: np.ndarray) -> np.ndarray:
+    def rises_at(self, x: np.ndarray) -> np.ndarray:
         """On the rim, where V is linear in x."""
-        return self.slopes + self.slope_gradients @ (x - self.center)
+        return self.rises + self.rise_gradients @ (x - self.center)
 
     def bowl(self, x: np.ndarray) -> np.ndarray:
-        """The second derivatives of what falling slopes cost."""
-        falling = self.slope_gradients[self.slopes_at(x) < 0]
+        """The second derivatives of what it costs to be too low."""
+        falling = self.rise_gradients[self.rises_at(x) < 0]
         return falling.T @ falling
 
     def height(self, x: np.ndarray, L: np.ndarray) -> float:
         """Relative to the data's log-density at the center."""
         move = x - self.center
-        cost = np.sum(np.minimum(self.slopes_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
+        cost = np.sum(np.minimum(self.rises_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
     def kept(self, rise: float, move: np.ndarray) -> bool:
@@ -170,11 +192,36 @@ class LocalPosterior:
         """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
 
         Both are found together by iteration. Unless `free`, a precision becomes no more than ten times
-        tighter or looser: far from the solution, what is not fitted yet looks like large readouts.
+        tighter or looser: far from the solution, what is not fitted yet looks like large readouts. If
+        `free`, groups are also put in and taken out as wholes, which the iteration alone takes ages to do.
         """
-        x = self.center
-        usual = weights.usual_precision
-        low, high = (LOOSEST * usual, TIGHTEST) if free else (precision / 10, precision * 10)
+        if not (tuned and free and weights.groups):
+            return self._iterated(weights, precision, precision / 10, precision * 10, tuned=tuned)
+        bounds = LOOSEST * weights.usual_precision, TIGHTEST
+        x, precision = self._iterated(weights, precision, *bounds)
+        best = self.evidence(weights, x, precision)
+        for k in np.argsort(-precision / weights.usual_precision):
+            other = precision.copy()
+            usual = weights.usual_precision[k]
+            other[k] = TIGHTEST if precision[k] < MEANINGLESS * usual else usual
+            y, other = self._iterated(weights, other, *bounds)
+            reached = self.evidence(weights, y, other)
+            if reached > best:
+                x, precision, best = y, other, reached
+        return x, precision
+
+    def evidence(self, weights: Coefficients, x: np.ndarray, precision: np.ndarray) -> float:
+        """The log-probability of the data given the precisions, in this quadratic model, up to a constant."""
+        L = prior(weights, precision, self.information)
+        factor = Factored.of(self.information + self.bowl(x) + np.diag(L))
+        own = np.log(L[weights.penalised]).sum()
+        return self.height(x, L * weights.penalised) + own / 2 - factor.log_determinant / 2
+
+    def _iterated(
+        self, weights: Coefficients, precision: np.ndarray, low, high, *, tuned: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """MacKay's iteration within bounds."""
+        x, usual = self.center, weights.usual_precision
         for _ in range(40 if len(x) < 600 else 10):
             new, factor = self._maximum(weights, precision, x)
             new = self._best_between(x, new, prior(weights, precision, self.information) * weights.penalised)
@@ -186,7 +233,7 @@ class LocalPosterior:
                     determined = own.sum() - precision[k] * spread[own].sum()
                     updated[k] = max(determined, 1e-3) / max(np.sum(new[own] ** 2), 1e-30)
                 updated = np.clip(np.clip(updated, low, high), LOOSEST * usual, TIGHTEST)
-            same = ((self.slopes_at(new) < 0) == (self.slopes_at(x) < 0)).all()
+            same = ((self.rises_at(new) < 0) == (self.rises_at(x) < 0)).all()
             settled = same and np.allclose(np.log(updated), np.log(precision), atol=0.02)
             x, precision = new, updated
             if settled:
@@ -201,7 +248,7 @@ class LocalPosterior:
         x = self.center
         for _ in range(20):
             new = stiffer._best_between(x, stiffer._maximum(weights, precision, x)[0], L)
-            same = ((self.slopes_at(new) < 0) == (self.slopes_at(x) < 0)).all()
+            same = ((self.rises_at(new) < 0) == (self.rises_at(x) < 0)).all()
             x = new
             if same:
                 break
@@ -214,10 +261,10 @@ class LocalPosterior:
 
     def _maximum(self, weights: Coefficients, precision: np.ndarray, x: np.ndarray):
         """For given precisions, with the places falling that fall at x; and the factored matrix."""
-        falling, F = self.slopes_at(x) < 0, self.information
-        A = self.slope_gradients[falling]
+        falling, F = self.rises_at(x) < 0, self.information
+        A = self.rise_gradients[falling]
         factor = Factored.of(F + A.T @ A + np.diag(prior(weights, precision, F)))
-        offset = A @ self.center - self.slopes[falling]
+        offset = A @ self.center - self.rises[falling]
         return factor.solve(self.score + F @ self.center + A.T @ offset), factor
 
 
@@ -242,6 +289,6 @@ def known(
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)
-    quadratic = LocalPosterior(vector, found.gradient, F, *rim.slopes(weights, vector))
+    quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector))
     _, precision = quadratic.solved(weights, weights.usual_precision, free=True)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)

@@ -21,7 +21,6 @@ class Leg:
         scheme: Steps and order of the likelihood; None if it was given.
         tests: What the score tests found.
         history: So far.
-        rounds: How often networks have been put in or taken out.
     """
 
     name: str
@@ -31,7 +30,6 @@ class Leg:
     scheme: tuple[int, int] | None
     tests: tuple[NetworkTest, ...]
     history: tuple[EpochRecord, ...]
-    rounds: int = 0
 
     def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Words and numbers, and arrays."""
@@ -39,7 +37,6 @@ class Leg:
             "name": self.name,
             "on": list(self.on),
             "scheme": self.scheme,
-            "rounds": self.rounds,
             "tests": [asdict(test) for test in self.tests],
             "history": [asdict(record) for record in self.history],
         }
@@ -52,7 +49,6 @@ class Leg:
         return cls(
             name=plain["name"],
             on=tuple(plain["on"]),
-            rounds=int(plain["rounds"]),
             vector=vector,
             precision=precision,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,

@@ -23,6 +23,28 @@ class LinearModel:
     circulation: np.ndarray
     result: Result
 
+    def straightened(self, pairs: Transitions) -> Transitions:
+        """Increments as Euler's scheme of this model would have made them from the same noise.
+
+        If the model is right the noise of the process, increment - (e^{A dt} - 1)(start - mean), is white
+        once its covariance C - e^{A dt} C e^{A^T dt} is taken out. Euler's likelihood of these increments is
+        then as good for tests as the exact one of the recorded ones, at a fraction of the cost.
+        """
+        dt = float(np.mean(pairs.dt))
+        if self.result.code == "euler_start" or np.ptp(pairs.dt) > 1e-3 * dt:
+            return pairs
+        M, C = self.diffusion @ self.diffusion.T / 2, np.linalg.inv(self.stiffness)
+        A = -(M + self.circulation) @ self.stiffness
+        step = scipy.linalg.expm(A * dt)
+        try:
+            root = np.linalg.cholesky(C - step @ C @ step.T)
+        except np.linalg.LinAlgError:
+            return pairs
+        apart = pairs.start - self.mean
+        noise = pairs.increment - apart @ (step - np.eye(len(step))).T
+        white = scipy.linalg.solve_triangular(root, noise.T, lower=True).T
+        return Transitions(pairs.start, dt * apart @ A.T + dt**0.5 * white @ self.diffusion.T, pairs.dt)
+
 
 def fit_linear(pairs: Transitions, *, euler: bool = False) -> LinearModel:
     """Maximum likelihood over all linear models: of the process itself, or of its Euler scheme.

@@ -14,18 +14,28 @@ from ..models import Coefficients
 # Candidates for each distance from the data, in unit-size coordinates, and how many of them are used.
 DISTANCES, CANDIDATES, USED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 4000, 128
 LOOKED_AT, CELL = 50_000, 0.5
+CORE, NEIGHBOURS = 64, 16
 
 
 @dataclass(frozen=True)
 class Rim:
-    """Places away from all data, and at each the direction away from the nearest recorded state.
+    """Places away from all data, and how far away they are.
 
     No pair says anything about V there, and a smooth continuation may well fall off into a well that
-    does not exist. Rising away from the data costs nothing; a slope s < 0 costs s^2 / 2 nats.
+    does not exist. V must be higher there than at the core of the data, by one kT for every standard
+    deviation that separates a place from the nearest recorded state. What it lacks, r < 0, costs r^2 / 2
+    nats; otherwise nothing. (To ask for slopes that rise outwards would be too much: beyond the ends of a
+    valley V may well fall sideways, towards its continuation.)
+
+    Attributes:
+        points: The places, `(n, D)`.
+        distances: From the nearest recorded state, `(n,)`.
+        core: Some states where the data are densest, `(k, D)`.
     """
 
     points: np.ndarray
-    outwards: np.ndarray
+    distances: np.ndarray
+    core: np.ndarray
 
     @classmethod
     def of(cls, states: np.ndarray) -> "Rim":
@@ -38,42 +48,52 @@ class Rim:
         # One state a cell: otherwise nearly all starts would lie where nearly all states are.
         spread = some[np.unique(np.round(some / CELL), axis=0, return_index=True)[1]]
         tree, middle = KDTree(some), np.median(some, axis=0)
-        points, outwards = [], []
+        # Inside, between scattered states, V may do anything.
+        inside = np.median(np.linalg.norm(some - middle, axis=1))
+        points, distances = [], []
         for distance in DISTANCES:
             step = generator.standard_normal((CANDIDATES, states.shape[1]))
             step *= distance / np.linalg.norm(step, axis=1, keepdims=True)
             place = spread[generator.integers(len(spread), size=CANDIDATES)] + step
-            near, index = tree.query(place)
+            apart, index = tree.query(place)
             away, from_middle = place - some[index], place - middle
-            # Between scattered states V may well fall: outwards is also away from the middle of all.
-            outer = np.sum(away * from_middle, axis=1) > 0.5 * near * np.linalg.norm(from_middle, axis=1)
-            outside = np.flatnonzero(outer & (near > 0.8 * distance))[:USED]
+            radius = np.linalg.norm(from_middle, axis=1)
+            outer = (np.sum(away * from_middle, axis=1) > 0.5 * apart * radius) & (radius > inside)
+            outside = np.flatnonzero(outer & (apart > 0.8 * distance))[:USED]
             points.append(place[outside])
-            outwards.append(away[outside] / near[outside, None])
-        return cls(np.concatenate(points), np.concatenate(outwards))
+            distances.append(apart[outside])
+        count = min(NEIGHBOURS, len(some))
+        reach = tree.query(some[: CORE * NEIGHBOURS], k=[count])[0][:, 0]
+        core = some[np.argsort(reach)[:CORE]]
+        return cls(np.concatenate(points), np.concatenate(distances), core)
 
     @classmethod
     def none(cls, dimension: int) -> "Rim":
         """For a V that is quadratic and needs no guard."""
-        return cls(np.zeros((0, dimension)), np.zeros((0, dimension)))
+        return cls(np.zeros((0, dimension)), np.zeros(0), np.zeros((1, dimension)))
 
-    def slopes(self, weights: Coefficients, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The slope outwards at every point, and its gradient in the coefficients, in which it is linear."""
-        points, outwards = (jnp.asarray(a, jnp.result_type(float)) for a in (self.points, self.outwards))
-        found = _slopes(weights.unravelled(vector), weights.frozen, points, outwards)
-        slopes, gradients = (np.asarray(part, np.float64) for part in found)
-        return slopes, gradients
+    def rises(self, weights: Coefficients, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What must not be negative, and its gradient in the coefficients, in which it is linear."""
+        places = (jnp.asarray(a, jnp.result_type(float)) for a in (self.points, self.core))
+        found = _heights(weights.unravelled(vector), weights.frozen, *places)
+        heights, gradients = (np.asarray(part, np.float64) for part in found)
+        return heights - self.distances, gradients
 
     def cost(self, weights: Coefficients, vector: np.ndarray) -> float:
         """In nats."""
-        return float(np.sum(np.minimum(self.slopes(weights, vector)[0], 0.0) ** 2)) / 2
+        return float(np.sum(np.minimum(self.rises(weights, vector)[0], 0.0) ** 2)) / 2
 
 
 @eqx.filter_jit
-def _slopes(chosen, frozen, points, outwards):
+def _heights(chosen, frozen, points, core):
     vector, unravel = ravel_pytree(chosen)
 
-    def slope(vector, z, n):
-        return jnp.dot(eqx.combine(unravel(vector), frozen).potential_gradient(z), n)
+    def potential(vector, z):
+        return eqx.combine(unravel(vector), frozen).potential(z)
 
-    return jax.vmap(lambda z, n: jax.value_and_grad(slope)(vector, z, n))(points, outwards)
+    def all_at(z):
+        return jax.vmap(lambda z: jax.value_and_grad(potential)(vector, z))(z)
+
+    (V, dV), (V_core, dV_core) = all_at(points), all_at(core)
+    return V - V_core.mean(), dV - dV_core.mean(axis=0)
+

@@ -15,6 +15,8 @@ from ..models import Coefficients
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 1024
 MOST_BELOW = 10.0
+# Of one sum of g g^T: more pairs than that make it no better.
+MOST_PRODUCTS = 10**11
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,12 @@ class Scores:
     Attributes:
         value: The log-density.
         blocks: Its gradient, summed within each block of the data.
+        outer: The sum of g g^T over pairs, if it was asked for.
     """
 
     value: float
     blocks: np.ndarray
+    outer: np.ndarray | None = None
 
     @property
     def gradient(self) -> np.ndarray:
@@ -86,20 +90,36 @@ def values(
 
 
 def scores(
-    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, floor: float
+    weights: Coefficients,
+    vector: np.ndarray,
+    likelihood: AbstractLikelihood,
+    data: Sample,
+    *,
+    floor: float,
+    outer: bool = False,
 ) -> Scores:
-    """Value and gradient of the log-density, each pair's bent at `floor`."""
+    """Value and gradient of the log-density, each pair's bent at `floor`; and the sum of g g^T, if `outer`.
+
+    Near the solution g g^T is worth as much as the information matrix, and comes with the gradients.
+    """
     chosen, value = weights.unravelled(vector), 0.0
-    blocks = np.zeros((data.blocks, len(vector)))
-    for pairs, count, block in data.segments():
+    blocks, total, used = np.zeros((data.blocks, len(vector))), np.zeros((len(vector),) * 2), 0
+    stride = -(-len(data) * len(vector) ** 2 // MOST_PRODUCTS)
+    for index, (pairs, count, block) in enumerate(data.segments()):
         found, gradients = _scores(chosen, weights.frozen, likelihood, pairs)
         bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
         value += float(bent.sum())
-        member = np.zeros((count, data.blocks), np.float32)
         gradients = np.asarray(gradients)[:count]
-        member[np.arange(count), block] = slope * _tamed(gradients, slope)
-        blocks += member.T @ np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
-    return Scores(value, blocks)
+        weight = slope * _tamed(gradients, slope)
+        gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
+        member = np.zeros((count, data.blocks), np.float32)
+        member[np.arange(count), block] = weight
+        blocks += member.T @ gradients
+        if outer and index % stride == 0:
+            # In double precision: directions that the data hardly see must not turn negative.
+            weighted = gradients.astype(np.float64) * weight[:, None]
+            total, used = total + weighted.T @ weighted, used + count
+    return Scores(value, blocks, total * (len(data) / used) if outer else None)
 
 
 def fisher(

@@ -17,9 +17,10 @@ from ..likelihood import AbstractLikelihood, Cubature, EulerMaruyama, StepChoice
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
-from .gauss_newton import Solution, carried_over, climb
+from .gauss_newton import MEANINGLESS, Solution, carried_over, climb
 from .history import EpochRecord
 from .leg import Leg
+from .linear_start import LinearModel
 from .rim import Rim
 from .scores import Sample, log_densities
 from .selection import networks_called_for
@@ -28,7 +29,6 @@ from .selection import networks_called_for
 FEW, MANY = 16_384, 65_536
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 24.0, 32.0
-MOST_ROUNDS = 3
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -56,6 +56,7 @@ class Search:
         architecture: Architecture,
         built: ComponentDynamics,
         plain: ComponentDynamics,
+        linear: LinearModel,
         bend: Callable[[np.ndarray], tuple[ComponentDynamics, ComponentDynamics]],
         likelihood: AbstractLikelihood | None,
         data: Sample,
@@ -65,7 +66,7 @@ class Search:
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
         self.architecture, self.built, self.plain = architecture, built, plain
-        self.bend = bend
+        self.linear, self.bend = linear, bend
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
         self.rim = Rim.of(data.pairs.start)
@@ -88,14 +89,19 @@ class Search:
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         everything = Coefficients.of(self.built)
         some = self.data.some(2 * FEW, np.random.default_rng([self.seed, 0]))
+        if self.likelihood is None:
+            some = replace(some, pairs=self.linear.straightened(some.pairs))
         possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
         tests = ()
         if possible:
-            finer = self._likelihood(scheme)
-            if isinstance(finer, Cubature) and scheme == (1, 2):
-                finer = BENT
-            nuisances = dict.fromkeys(possible, ~everything.penalised)
-            tests = networks_called_for(everything, finer, some, nuisances, seed=self.seed)
+            tests = networks_called_for(
+                everything,
+                self.likelihood or EulerMaruyama(),
+                some,
+                dict.fromkeys(possible, ~everything.penalised),
+                everything.usual_precision,
+                seed=self.seed,
+            )
         called = [test.component for test in tests if test.called_for]
         # A drift that is not bent enough makes noise look as if it varied: V and W come first.
         drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
@@ -108,30 +114,31 @@ class Search:
         """The next leg; the last one, `all`, comes with its solution.
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
-        W come by nearly linear problems, with the noise given (`drift`). Then everything moves under the
-        finer likelihood (`few`), what the data do not call for is taken out and what they do call for put
-        in, which may take a few rounds, and all pairs have their say (`all`).
+        W come by nearly linear problems, with the noise given (`drift`). If what they leave says that the
+        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`), which
+        is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the data
+        do not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
-            return self._drifted(leg), None
+            straight = self._straightened()
+            leg = self._asked_about_noise(self._drifted(leg, straight), EulerMaruyama(), straight)
+            return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", FEW, 8, 2.0)
-        if leg.name == "few" and leg.rounds < MOST_ROUNDS:
-            settled = self._settled(leg)
-            if "diffusion" in settled.on and "diffusion" not in leg.on:
-                return self._drifted(settled), None
-            if settled.on != leg.on:
-                return self._climbed(settled, "few", FEW, 8, 2.0)
-            leg = settled
+        if leg.name == "few" and "diffusion" not in leg.on:
+            leg = self._asked_about_noise(leg, self.likelihood_of(leg), self._part("few", FEW))
+            if "diffusion" in leg.on:
+                return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 2, ENOUGH / 2)
+            return self._climbed(leg, "many", MANY, 4, ENOUGH / 2)
         # From a solution that a part of the data found, one step over all of them is as good as many;
         # a second one makes sure.
-        return self._climbed(leg, "all", len(self.data), 2, ENOUGH)
+        return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
-        weights = Coefficients.of(self.model(leg.on))
+        leg, solution = self._trimmed(leg, solution)
+        weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
         likelihood, lost, result = self.likelihood_of(leg), 0.0, Result()
         if leg.scheme is not None:
@@ -181,13 +188,20 @@ class Search:
             [getattr(built, place) for place in places],
         )
 
-    def _drifted(self, leg: Leg) -> Leg:
+    def _part(self, name: str, size: int) -> Sample:
+        """The pairs of a leg."""
+        return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+
+    def _straightened(self) -> Sample:
+        """Those of `few` as Euler's scheme would have made them."""
+        some = self._part("few", FEW)
+        return replace(some, pairs=self.free.straightened(some.pairs))
+
+    def _drifted(self, leg: Leg, straight: Sample) -> Leg:
         """V and W for the free drift: each given the other, a linear problem, then both, then the priors."""
         dynamics, precision = self.dynamics_of(leg), leg.precision
         everything = Coefficients.of(dynamics)
         held = [tuple(name for name in COMPONENTS if name != one) for one in leg.on]
-        some = self.data.some(FEW, np.random.default_rng([self.seed, 3]))
-        straight = replace(some, pairs=self.free.straightened(some.pairs))
         rim = self.rim if "potential" in leg.on else Rim.none(straight.pairs.start.shape[1])
         # A constant noise is known from the free drift; one that varies is found along with the rest.
         noise = ("diffusion",)
@@ -220,11 +234,19 @@ class Search:
             choice = self._chosen(present, at_least=BENT if leg.on else None)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
-        data = self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+        data = self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         start = carried_over(weights, leg.precision)
         solution = climb(
-            weights, start, likelihood, data, rim, most_steps=most_steps, enough=enough, seed=self.seed
+            weights,
+            start,
+            likelihood,
+            data,
+            rim,
+            most_steps=most_steps,
+            enough=enough,
+            seed=self.seed,
+            near=name != "few",
         )
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         done = replace(
@@ -237,31 +259,46 @@ class Search:
         )
         return done, solution if name == "all" else None
 
-    def _settled(self, leg: Leg) -> Leg:
-        """Test all networks but V's at the present solution: which stay, and which come in."""
-        present = self.dynamics_of(leg)
-        everything = Coefficients.of(self._continued(present, COMPONENTS))
-        own = everything.component
-        tested = tuple(k for k in (1, 2) if (everything.penalised & (own == k)).any())
-        if not tested:
-            return leg
-        some = self.data.some(FEW, np.random.default_rng([self.seed, 1]))
-        kept = {1: [0, 2], 2: [0, *(k for k in (1,) if "diffusion" in leg.on)]}
-        nuisances = {k: ~everything.penalised | np.isin(own, kept[k]) for k in tested}
-        tests = networks_called_for(everything, self.likelihood_of(leg), some, nuisances, seed=self.seed)
-        called = [test.component for test in tests if test.called_for]
-        # While the noise is wrong the test of W means little: nothing is taken out before it is right.
-        stays = leg.on if "diffusion" in called and "diffusion" not in leg.on else ("potential",)
-        on = tuple(name for name in COMPONENTS if name in called or (name in stays and name in leg.on))
+    def _asked_about_noise(self, leg: Leg, likelihood: AbstractLikelihood, data: Sample) -> Leg:
+        """Test sigma's network where V and W are fitted to `data`; it comes in if it is called for."""
+        present, name = self.dynamics_of(leg), "diffusion"
+        on = tuple(each for each in COMPONENTS if each in leg.on or each == name)
         grown = Coefficients.of(self._continued(present, on))
-        precision = grown.usual_precision
-        before = Coefficients.of(present)
+        own = COMPONENTS.index(name)
+        readouts = grown.penalised & (grown.component == own)
+        if not readouts.any():
+            return leg
+        precision = self._carried(grown, leg)
+        (test,) = networks_called_for(
+            grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed
+        )
+        tests = tuple(test if each.component == name else each for each in leg.tests)
+        if not test.called_for:
+            return replace(leg, tests=tests)
+        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests)
+
+    def _trimmed(self, leg: Leg, solution: Solution) -> tuple[Leg, Solution]:
+        """Without the networks of sigma and W whose units have all been switched off."""
+        for name in set(leg.on) - {"potential"}:
+            weights, k = Coefficients.of(self.dynamics_of(leg)), COMPONENTS.index(name)
+            own = weights.group_owner == k
+            if (solution.precision[own] < MEANINGLESS * weights.usual_precision[own]).any():
+                continue
+            on = tuple(each for each in leg.on if each != name)
+            if not on:
+                continue
+            smaller = Coefficients.of(self._continued(weights.dynamics(solution.vector), on))
+            solution = replace(solution.without(weights, k), vector=smaller.vector)
+            leg = replace(leg, on=on, vector=smaller.vector, precision=solution.precision)
+        return leg, solution
+
+    def _carried(self, weights: Coefficients, leg: Leg) -> np.ndarray:
+        """The precisions of a leg for a model with other networks: usual ones for what is new."""
+        precision, before = weights.usual_precision, Coefficients.of(self.model(leg.on))
         for k, name in enumerate(COMPONENTS):
-            if name in on and name in leg.on:
-                precision[grown.group_owner == k] = leg.precision[before.group_owner == k]
-        tests = (*(test for test in leg.tests if test.component == "potential"), *tests)
-        rounds = leg.rounds + 1
-        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests, rounds=rounds)
+            if name in leg.on and (weights.group_owner == k).any():
+                precision[weights.group_owner == k] = leg.precision[before.group_owner == k]
+        return precision
 
     def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""

@@ -40,6 +40,7 @@ def networks_called_for(
     likelihood: AbstractLikelihood,
     data: Sample,
     nuisances: dict[int, np.ndarray],
+    precision: np.ndarray,
     *,
     seed: int,
 ) -> tuple[NetworkTest, ...]:
@@ -50,6 +51,8 @@ def networks_called_for(
     Tr F and variance 2 Tr F^2; readouts of variance s each would raise it by s Tr F^2. No test is more
     powerful against small readouts without a preferred direction, and nothing has to be trained. Readouts
     that are not zero now, x, are taken out by g + F x, which is right if they are as small as they should be.
+    What the others explain is taken out as they would move, held by their priors: unheld, a few hundred of
+    them explain anything, and a V that is hardly known somewhere would make noise look as if it varied.
 
     Args:
         weights: The model with the networks built.
@@ -57,6 +60,7 @@ def networks_called_for(
         data: The pairs.
         nuisances: For every component to be tested (as in `Coefficients.component`) the coefficients that
             are fitted either way.
+        precision: Of the priors of all groups.
         seed: Of the draws in the information.
     """
     vector = weights.vector
@@ -65,22 +69,27 @@ def networks_called_for(
     g = scores(weights, vector, likelihood, data, floor=floor).gradient
     if not (np.isfinite(F).all() and np.isfinite(g).all()):
         return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in nuisances)
-    return tuple(_tested(weights, F, g, nuisance, component) for component, nuisance in nuisances.items())
+    L = np.append(precision, 0.0)[weights.group] * weights.penalised
+    return tuple(_tested(weights, F, L, g, nuisance, component) for component, nuisance in nuisances.items())
 
 
-def _tested(weights, F, g, nuisance, component) -> NetworkTest:
+def _tested(weights, F, L, g, nuisance, component) -> NetworkTest:
     """Every scale of the units by itself; the smallest chance counts, times the number of scales."""
     fixed = nuisance & (np.diag(F) > 0)
-    factor = Factored.of(F[np.ix_(fixed, fixed)])
+    held = F[np.ix_(fixed, fixed)]
+    factor = Factored.of(held + np.diag(L[fixed]))
     own = (weights.component == component) & weights.penalised & ~nuisance
     g = g + F[:, own] @ weights.vector[own]
+    pull = (g - L * weights.vector)[fixed]
     scales = np.unique(weights.group[own])
     excess, chance = -np.inf, 1.0
     for scale in scales:
         part = own & (weights.group == scale)
         explained = factor.solve(F[np.ix_(fixed, part)])
-        rest = F[np.ix_(part, part)] - F[np.ix_(part, fixed)] @ explained
-        left = g[part] - explained.T @ g[fixed]
+        # The covariance of what is left, F - F B - B^T F + B^T F B; with free constants alone it is F - F B.
+        shared = F[np.ix_(part, fixed)] @ explained
+        rest = F[np.ix_(part, part)] - shared - shared.T + explained.T @ held @ explained
+        left = g[part] - explained.T @ pull
         mean, variance = np.trace(rest), 2 * np.sum(rest**2)
         freedom, statistic = 2 * mean**2 / variance, float(left @ left)
         # A sum of squares with these two moments, as a multiple of chi-squared.
