@@ -1,6 +1,7 @@
 """A model maps what its networks give in unit-size coordinates to the user's units, exactly."""
 
 import itertools
+from math import comb
 
 import jax
 import jax.numpy as jnp
@@ -68,12 +69,14 @@ def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
 def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
-    """V: S, c, a curvature for every axis and diagonal, 192 units; sigma: 32 units; W: 64, and planes."""
+    """V: S, c, a polynomial, 192 units; sigma: 32 units; W: 64, and planes."""
     spec, D = Architecture(), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
     leaves, below = jax.tree.leaves(model), D * (D - 1) // 2
     assert all(isinstance(leaf, jax.Array) for leaf in leaves)
-    count = D * D + D + below + D + weights_of(D, (192,), 1) + weights_of(D, (32,), D)
+    count = D * D + D + weights_of(D, (192,), 1) + weights_of(D, (32,), D)
+    # All terms of degree 1 to 4; above five dimensions cubes and fourth powers of single coordinates only.
+    count += comb(D + 4, 4) - 1 if D <= 5 else D + below + 3 * D
     if D > 3:
         count += below + D
     elif D > 1:

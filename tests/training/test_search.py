@@ -1,5 +1,6 @@
 """The default fit: closed forms for the linear part, tests that call for nothing, and the parts of a step."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_coefficients_and_dynamics_are_inverse_to_each_other():
     weights = Coefficients.of(dynamics)
     vector = np.random.default_rng(0).standard_normal(len(weights.vector)).astype(np.float32)
     np.testing.assert_array_equal(Coefficients.of(weights.dynamics(vector)).vector, vector)
-    assert weights.groups == 3 + 2 + 2
+    assert weights.groups == (1 + 2) + 2 + 2
     assert set(weights.component[weights.penalised]) == {0, 1, 2}
 
 
@@ -120,13 +121,27 @@ def test_a_factored_matrix_solves_across_many_decades():
     np.testing.assert_allclose(matrix @ found / size, x, rtol=1e-8, atol=1e-10)
 
 
-def test_the_rim_lies_away_from_all_data_and_points_away_from_it():
+def test_the_rim_lies_away_from_all_data_and_knows_how_far():
     states = np.random.default_rng(0).standard_normal((3000, 2))
     rim = Rim.of(states)
     near = np.array([np.linalg.norm(states - point, axis=1).min() for point in rim.points])
     assert (near > 0.39).all()
-    further = rim.points + 0.01 * rim.outwards
-    assert (np.array([np.linalg.norm(states - p, axis=1).min() for p in further]) > near).mean() > 0.99
+    np.testing.assert_allclose(rim.distances, near, rtol=1e-6)
+    # The core is denser than the rest: its mean of |z|^2 is far below two, that of all states.
+    assert (rim.core**2).sum(axis=1).mean() < 0.5
+
+
+@pytest.mark.parametrize("states", [2, 5, 12, 32])
+def test_a_right_potential_costs_nothing_on_the_rim(states):
+    """V = |z|^2 / 2 for Gaussian states in `states` dimensions; an inverted one costs a lot."""
+    data = np.random.default_rng(1).standard_normal((20_000, states)).astype(np.float32)
+    V = Architecture().potential.plain.build(states, key=jax.random.key(0))
+    dynamics = eqx.tree_at(
+        lambda d: d.potential_component, Architecture().plain.build(states, key=jax.random.key(0)), V
+    )
+    weights, rim = Coefficients.of(dynamics), Rim.of(data)
+    assert rim.cost(weights, weights.vector) < 1e-6
+    assert rim.cost(weights, -weights.vector) > 100
 
 
 def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_noise():
@@ -174,7 +189,7 @@ def test_held_components_are_not_among_the_coefficients():
     everything, some = Coefficients.of(dynamics), Coefficients.of(dynamics, held=("diffusion",))
     assert len(some.vector) == (everything.component != 1).sum()
     assert set(some.group_owner) == {0, 2}
-    np.testing.assert_array_equal(some.group_scale, [0.3, 1.0, 3.0, 0.3, 1.0])
+    np.testing.assert_allclose(some.usual_precision, [0.016, 0.01, 0.01, 0.0081, 1.0])
     moved = some.dynamics(some.vector + 1.0)
     for a, b in zip(
         jax.tree.leaves(moved.diffusion_component), jax.tree.leaves(dynamics.diffusion_component), strict=True

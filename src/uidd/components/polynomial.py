@@ -16,11 +16,12 @@ DEGREE, MOST_TERMS = 4, 100
 
 
 class Polynomial(eqx.Module):
-    """p(z) = l . u + u^T Q u / 2 + sum_k c_k prod_d h_{n_kd}(u_d), with u = z where the data are and bounded beyond.
+    """p(z) = l . u + u^T Q u / 2 + sum_k c_k prod_d h_{n_kd}(u_d).
 
-    h_n are Hermite's polynomials, orthonormal under a unit Gaussian, and the n_k run over all terms of third
-    and fourth degree; over powers of single coordinates only, where all terms would be more than 100.
-    Most potentials that people write down are such polynomials; those that are not begin like one.
+    Where the data are u = z; beyond it levels off. The h_n are Hermite's polynomials, orthonormal under a
+    unit Gaussian, and the n_k run over all terms of third and fourth degree; over powers of single
+    coordinates only, where all terms would be more than 100. Most potentials that people write down are such
+    polynomials; those that are not begin like one.
 
     Attributes:
         linear: l.
@@ -72,9 +73,9 @@ class Polynomial(eqx.Module):
 
 def _bounded(z: State) -> tuple[State, State]:
     """u = z within the reach, then levelling off, twice continuously differentiable; and du/dz."""
-    beyond = jnp.maximum(jnp.abs(z) - REACH, 0.0)
-    bend = jnp.tanh(beyond / MARGIN)
-    return jnp.sign(z) * (jnp.minimum(jnp.abs(z), REACH) + MARGIN * bend), 1 - bend**2
+    inside = jnp.clip(z, -REACH, REACH)
+    bend = jnp.tanh((z - inside) / MARGIN)
+    return inside + MARGIN * bend, 1 - bend**2
 
 
 def _hermite(u: State) -> tuple[Float[Array, "D n"], Float[Array, "D n"]]:

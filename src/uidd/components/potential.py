@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
@@ -125,8 +124,8 @@ class QuadraticPotential(AbstractPotential):
 class Quadratic:
     """Specification of `QuadraticPotential`, with a network of `width` units; 0 for the quadratic alone."""
 
-    width: int = 128
-    scales: tuple[float, ...] = (1.0, 3.0)
+    width: int = 192
+    scales: tuple[float, ...] = (2.0,)
     least: float = 1e-3
 
     @property

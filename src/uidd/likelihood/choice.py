@@ -13,7 +13,7 @@ from ..dynamics import AbstractDynamics, solve_lower
 from .cubature import Cubature
 
 LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
-# Nats over all data. A degree of freedom that is fitted to noise gains half a nat.
+# Nats over all data: a degree of freedom that is fitted to noise gains as much.
 MOST_LOST = 0.5
 LOOKED_AT = 512
 
@@ -26,7 +26,7 @@ class StepChoice:
         likelihood: The one chosen.
         lost: What its step error costs, in nats over all data: the divergence from the next finer one. For
             the finest of the ladder: what is left of its divergence from the one before.
-        result: `ok`, or `coarse` if even the finest of the ladder loses more than half a nat.
+        result: `ok`, or `coarse` if even the finest of the ladder loses more than that.
     """
 
     likelihood: Cubature
@@ -42,8 +42,9 @@ def choose_steps(
     *,
     at_least: Cubature | None = None,
     at_most: Cubature | None = None,
+    most_lost: float = MOST_LOST,
 ) -> StepChoice:
-    """Climb the ladder of `Cubature` schemes until the step error is below half a nat over `total` pairs.
+    """Climb the ladder of `Cubature` schemes until the step error is below `most_lost` over `total` pairs.
 
     With the transition N(m, P) of one scheme and N(m', P') of the next, a pair loses
     KL ~ |m - m'|_P^2 / 2 + |1 - L^-1 P' L^-T|^2 / 4 nats.
@@ -56,14 +57,14 @@ def choose_steps(
     for likelihood, finer in zip(LADDER[first:-1], LADDER[first + 1 :], strict=True):
         fine = _moments(dynamics, finer, z, h)
         lost = float(jnp.mean(jax.vmap(_divergence)(*coarse, *fine))) * total
-        if lost < MOST_LOST:
+        if lost < most_lost:
             return StepChoice(likelihood, lost, Result())
         if likelihood == at_most:
             return StepChoice(likelihood, lost, Result("coarse", words.format(likelihood.steps, lost)))
         coarse = fine
     # Twice the steps leave 1/16 of an error of fourth order, and the loss is quadratic in the error.
     lost /= 4 ** LADDER[-1].order
-    ended = Result() if lost < MOST_LOST else Result("coarse", words.format(LADDER[-1].steps, lost))
+    ended = Result() if lost < most_lost else Result("coarse", words.format(LADDER[-1].steps, lost))
     return StepChoice(LADDER[-1], lost, ended)
 
 

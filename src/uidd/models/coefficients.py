@@ -26,7 +26,8 @@ class Coefficients:
         chosen: The dynamics with nothing but these weights.
         frozen: The dynamics with everything else.
         group: For every coefficient its group, or -1 for constants. A group is one component's readout at
-            one scale of its units, or V's terms of one degree; it shares a prior N(0, 1 / precision), which the data choose.
+            one scale of its units, or V's terms of one degree; it shares a prior N(0, 1 / precision), which
+            the data choose.
         component: For every coefficient 0, 1 or 2: of V, of sigma, of W.
     """
 
@@ -139,7 +140,9 @@ def _labels(node, base: int):
             labelled = eqx.tree_at(lambda n: (n.stiffness, n.slope), labelled, frozen)
             for k, degree in enumerate(HIGHER_DEGREES):
                 group = np.full(getattr(node.polynomial, degree).shape, base + len(node.network.scales) + k)
-                labelled = eqx.tree_at(lambda n, degree=degree: getattr(n.polynomial, degree), labelled, group)
+                labelled = eqx.tree_at(
+                    lambda n, degree=degree: getattr(n.polynomial, degree), labelled, group
+                )
         return labelled
     return np.full(node.shape, FREE)
 

@@ -63,15 +63,26 @@ class FreeDrift:
         return cls(hidden, C, _dissipation(hidden, C, some, steps), steps)
 
     def straightened(self, pairs: Transitions) -> Transitions:
-        """Increments dt f(z) + noise, as if the drift of the beginning had lasted over the whole interval.
+        """Increments as Euler's scheme would have made them from the same noise: dt f(z) + sqrt(2 M dt) xi.
 
-        The noise is that of the recorded ones, cut off at five standard deviations.
+        xi is the recorded noise, cut off at five standard deviations, over the root of its covariance at z:
+        noise is carried along by the flow, so that what arrives depends on z even where M does not.
         """
         arrays = tuple(jnp.asarray(part, jnp.result_type(float)) for part in pairs)
         residuals, drift = _followed(self.hidden, self.coefficients, arrays, self.steps)
         limit = CUT * _spread(residuals)
         noise = np.clip(np.nan_to_num(residuals), -limit, limit)
-        return Transitions(pairs.start, drift * np.asarray(pairs.dt)[:, None] + noise, pairs.dt)
+        M, dt = self.dissipation, np.asarray(pairs.dt, np.float64)
+        Q, given = 2 * M * dt[:, None, None] / 6, np.ones(len(dt), bool)
+        for share, weight in ((1.0, 1.0), (0.5, 4.0)):
+            C = jnp.asarray(self.coefficients, arrays[0].dtype)
+            Phi = np.asarray(_carried(self.hidden, C, arrays[0], share * arrays[2], self.steps), np.float64)
+            Q = Q + weight * dt[:, None, None] / 6 * (Phi @ (2 * M) @ Phi.transpose(0, 2, 1))
+            given &= np.isfinite(Phi).all(axis=(1, 2)) & (np.abs(Phi) < 10).all(axis=(1, 2))
+        Q = np.where(given[:, None, None], Q, 2 * M * dt[:, None, None])
+        xi = np.linalg.solve(np.linalg.cholesky(Q), noise[:, :, None])
+        scaled = (np.linalg.cholesky(2 * M) @ xi)[:, :, 0] * np.sqrt(dt)[:, None]
+        return Transitions(pairs.start, drift * dt[:, None] + scaled, pairs.dt)
 
 
 def _features(hidden, z: State) -> Float[Array, " p"]:

@@ -10,11 +10,13 @@ from ..models import Coefficients
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
-MOST_FISHER_PAIRS = 32_768
+MOST_FISHER_PAIRS = 8192
 # Relative to the usual precision, and by itself.
 LOOSEST, TIGHTEST = 1e-3, 1e8
 # Beyond this multiple of the usual precision a group counts as taken out.
 MEANINGLESS = 1e6
+# In nats: how much the data must gain by a group of sigma or W, whose noise would pass for dissipation.
+DOUBT = 9.0
 TRIALS, LEAST_DAMPING = 7, 1e-3
 
 
@@ -79,7 +81,9 @@ def climb(
     solve the precisions are set to the maximum of the evidence of this quadratic model (MacKay's
     iteration): a group that the data do not call for gets an infinite precision and vanishes. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution, over the recorded ones. A step that does not keep what it promises is damped (Marquardt).
+    start is `near` the solution, over the recorded ones. A step that does not keep
+    what it promises is damped (Marquardt).
+
     Where the start is `far` away, precisions stay as they are and no pair counts as an outlier; where it is
     `near`, they are free to move at once.
     """
@@ -206,7 +210,8 @@ class LocalPosterior:
             other[k] = TIGHTEST if precision[k] < MEANINGLESS * usual else usual
             y, other = self._iterated(weights, other, *bounds)
             reached = self.evidence(weights, y, other)
-            if reached > best:
+            doubt = DOUBT if weights.group_owner[k] else 0.0
+            if reached > best + (doubt if other[k] < precision[k] else -doubt):
                 x, precision, best = y, other, reached
         return x, precision
 

@@ -96,4 +96,3 @@ def _heights(chosen, frozen, points, core):
 
     (V, dV), (V_core, dV_core) = all_at(points), all_at(core)
     return V - V_core.mean(), dV - dV_core.mean(axis=0)
-

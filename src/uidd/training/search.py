@@ -28,7 +28,10 @@ from .selection import networks_called_for
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 65_536
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
-ENOUGH, TOO_MUCH = 24.0, 32.0
+ENOUGH, TOO_MUCH = 4.0, 8.0
+# What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
+# degrees of freedom share it, each of which gains half a nat from noise; on the way it matters less.
+MOST_LOST, MOST_LOST_BENT, MOST_LOST_ON_THE_WAY = 0.5, 2.0, 20.0
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -115,22 +118,22 @@ class Search:
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
         W come by nearly linear problems, with the noise given (`drift`). If what they leave says that the
-        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`), which
-        is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the data
-        do not call for are switched off by their priors on the way.
+        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`),
+        which is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the
+        data do not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             straight = self._straightened()
             leg = self._asked_about_noise(self._drifted(leg, straight), EulerMaruyama(), straight)
             return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", FEW, 8, 2.0)
+            return self._climbed(leg, "few", FEW, 8, 8.0)
         if leg.name == "few" and "diffusion" not in leg.on:
             leg = self._asked_about_noise(leg, self.likelihood_of(leg), self._part("few", FEW))
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 4, ENOUGH / 2)
+            return self._climbed(leg, "many", MANY, 3, 3 * ENOUGH)
         # From a solution that a part of the data found, one step over all of them is as good as many;
         # a second one makes sure.
         return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
@@ -142,7 +145,7 @@ class Search:
         dynamics = weights.dynamics(solution.vector)
         likelihood, lost, result = self.likelihood_of(leg), 0.0, Result()
         if leg.scheme is not None:
-            choice = self._chosen(dynamics, at_least=likelihood)
+            choice = self._chosen(dynamics, bent=bool(leg.on))
             lost, result = choice.lost, choice.result
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
@@ -231,7 +234,9 @@ class Search:
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
-            choice = self._chosen(present, at_least=BENT if leg.on else None)
+            choice = self._chosen(
+                present, bent=bool(leg.on), most_lost=MOST_LOST_ON_THE_WAY * (name == "few")
+            )
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self._part(name, size)
@@ -269,9 +274,7 @@ class Search:
         if not readouts.any():
             return leg
         precision = self._carried(grown, leg)
-        (test,) = networks_called_for(
-            grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed
-        )
+        (test,) = networks_called_for(grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed)
         tests = tuple(test if each.component == name else each for each in leg.tests)
         if not test.called_for:
             return replace(leg, tests=tests)
@@ -320,10 +323,18 @@ class Search:
             return self.likelihood
         return Cubature(*scheme)
 
-    def _chosen(self, dynamics: ComponentDynamics, *, at_least=None) -> StepChoice:
+    def _chosen(
+        self, dynamics: ComponentDynamics, *, bent: bool = False, most_lost: float = 0.0
+    ) -> StepChoice:
         pairs = self.data.pairs
         return choose_steps(
-            dynamics, pairs.start, pairs.dt, len(self.data), at_least=at_least, at_most=FINEST
+            dynamics,
+            pairs.start,
+            pairs.dt,
+            len(self.data),
+            at_least=BENT if bent else None,
+            at_most=FINEST,
+            most_lost=max(most_lost, MOST_LOST_BENT if bent else MOST_LOST),
         )
 
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
