@@ -53,13 +53,21 @@ class Network(eqx.Module):
 
     @classmethod
     def drawn(
-        cls, dimension: int, outputs: int, width: int, scales: Sequence[float], *, key: PRNGKeyArray
+        cls,
+        dimension: int,
+        outputs: int,
+        width: int,
+        scales: Sequence[float],
+        *,
+        dense: bool = False,
+        key: PRNGKeyArray,
     ) -> "Network":
         """One hidden layer of tanh steps, laid out at several scales, and a zero readout.
 
         A unit tanh(A . (z - c)) is a step across c of width 1 / |A|. Directions and |A| are those of a
-        Gaussian whose size is the scale, and c of one that is half as wide again as the states, which are
-        of unit size: steps are dense where the data are, and some lie around them.
+        Gaussian whose size is the scale, and c is uniform over five standard deviations in every coordinate
+        (the states are of unit size), so the steps cover where the data are and a margin around it. If
+        `dense`, c is Gaussian and half as wide again as the states: finer where the data are.
         The points are a Sobol sequence, which fills space more evenly than random draws do, and the same
         for every key. Units of one scale are neighbours: `scale_of_unit` tells them apart, so that each
         scale can have a prior of its own.
@@ -69,7 +77,8 @@ class Network(eqx.Module):
         points = np.tile(points[:per_scale], (len(scales), 1))[:width].clip(1e-3, 1 - 1e-3)
         scale = np.asarray(scales)[cls._scale_of_unit(width, len(scales))]
         A = scipy.stats.norm.ppf(points[:, :dimension]).T * scale / dimension**0.5
-        c = 1.5 * scipy.stats.norm.ppf(points[:, dimension:]).T
+        place = points[:, dimension:].T
+        c = 1.5 * scipy.stats.norm.ppf(place) if dense else 10 * place - 5
         network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
         hidden = (
             jnp.asarray(A, jnp.result_type(float)),

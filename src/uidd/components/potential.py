@@ -138,7 +138,7 @@ class Quadratic:
         S, c = jnp.eye(dimension), jnp.zeros(dimension)
         if not self.width:
             return QuadraticPotential(S, c, None, None, self.least)
-        network = Network.drawn(dimension, 1, self.width, self.scales, key=key)
+        network = Network.drawn(dimension, 1, self.width, self.scales, dense=True, key=key)
         return QuadraticPotential(S, c, Polynomial.zero(dimension), network, self.least)
 
 

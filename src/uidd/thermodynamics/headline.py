@@ -18,6 +18,7 @@ DRAWS = 100_000
 COMPARED = 8192
 # Members are followed this part of the way, and their first and second differences extrapolated: far out in
 # the tails a whole deviation may turn a noise or a current into something that no data support.
+SEVERAL = 4.0
 SHARE = 0.25
 
 
@@ -52,7 +53,8 @@ def entropy_production(
     ensemble and that of the draws from e^-V.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
-    where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
+    where the two differ by more than 2, or the member's rate is several times the model's, lie where nobody
+    has been; there the model's own value counts.
 
     Args:
         fit: From `uidd.fit`, or its ensemble.
@@ -89,7 +91,7 @@ def entropy_production(
         energies, values = rates(some, np.where(varied, SHARE * ensemble.deviations, 0.0))
         gain = V - energies
         gain = gain - np.median(gain, axis=1, keepdims=True)
-        known = np.abs(gain) < 2.0
+        known = (np.abs(gain) < 2.0) & (values < SEVERAL * (s + s.mean()))
         weight = np.exp(np.where(known, gain, 0.0))
         return np.sum(weight * np.where(known, values, s), axis=1) / weight.sum(axis=1)
 

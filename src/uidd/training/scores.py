@@ -156,8 +156,11 @@ def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """A factor for pairs below the floor: no gradient of theirs may exceed ten times the usual one."""
-    size = np.abs(np.nan_to_num(gradients, nan=np.inf, posinf=np.inf, neginf=np.inf)).max(axis=1)
-    return np.where(slope < 1, np.minimum(1.0, 10 * np.median(size) / np.maximum(size, 1e-30)), 1.0)
+    size = np.abs(gradients).max(axis=1)
+    finite = np.isfinite(size)
+    usual = np.median(size[finite]) if finite.any() else 0.0
+    factor = np.where(finite, np.minimum(1.0, 10 * usual / np.where(finite & (size > 0), size, 1.0)), 0.0)
+    return np.where((slope < 1) | ~finite, factor, 1.0)
 
 
 def _in_chunks(function, *arrays):

@@ -30,8 +30,8 @@ FEW, MANY = 16_384, 65_536
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 4.0, 8.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
-# degrees of freedom share it, each of which gains half a nat from noise; on the way it matters less.
-MOST_LOST, MOST_LOST_BENT, MOST_LOST_ON_THE_WAY = 0.5, 2.0, 20.0
+# degrees of freedom share it, each of which gains half a nat from noise.
+MOST_LOST, MOST_LOST_BENT = 0.5, 2.0
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -234,10 +234,10 @@ class Search:
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
-            choice = self._chosen(
-                present, bent=bool(leg.on), most_lost=MOST_LOST_ON_THE_WAY * (name == "few")
-            )
+            choice = self._chosen(present, bent=bool(leg.on))
             scheme = (choice.likelihood.steps, choice.likelihood.order)
+            # The way may be found on fewer pairs where each is dear.
+            size = size // 2 if name == "few" and scheme[0] > 1 else size
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
@@ -323,9 +323,7 @@ class Search:
             return self.likelihood
         return Cubature(*scheme)
 
-    def _chosen(
-        self, dynamics: ComponentDynamics, *, bent: bool = False, most_lost: float = 0.0
-    ) -> StepChoice:
+    def _chosen(self, dynamics: ComponentDynamics, *, bent: bool = False) -> StepChoice:
         pairs = self.data.pairs
         return choose_steps(
             dynamics,
@@ -334,7 +332,7 @@ class Search:
             len(self.data),
             at_least=BENT if bent else None,
             at_most=FINEST,
-            most_lost=max(most_lost, MOST_LOST_BENT if bent else MOST_LOST),
+            most_lost=MOST_LOST_BENT if bent else MOST_LOST,
         )
 
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
