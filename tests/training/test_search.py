@@ -156,6 +156,7 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
         groups = 2
         penalised = np.ones(40, bool)
         usual_precision = np.ones(2)
+        group_owner = np.zeros(2, int)
 
     none = np.zeros((0,)), np.zeros((0, 40))
     quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *none)
@@ -165,6 +166,38 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
     np.testing.assert_allclose(x, ridge, rtol=0.05, atol=1e-3)
     unpenalised = np.linalg.solve(X.T @ X, X.T @ y)
     assert np.linalg.norm(x[20:]) < 0.7 * np.linalg.norm(unpenalised[20:])
+    # What was switched off comes back when the data call for it, and the other way round.
+    again, turned = quadratic.solved(Weights, np.array([1e8, 1.0]), free=True)
+    np.testing.assert_allclose(again, x, rtol=0.05, atol=1e-3)
+    np.testing.assert_allclose(turned[0], precision[0], rtol=0.05)
+
+
+@pytest.mark.parametrize(("owner", "strength", "kept"), [(0, 0.18, True), (2, 0.18, False), (2, 1.0, True)])
+def test_a_group_of_W_has_to_gain_more_than_one_of_V(owner, strength, kept):
+    """Evidence by a closed form: ten coefficients, each seen with variance one, of the size `strength`."""
+    n, seen = 10, 100.0
+
+    class Weights:
+        group = np.zeros(n, int)
+        groups = 1
+        penalised = np.ones(n, bool)
+        usual_precision = np.ones(1)
+        group_owner = np.array([owner])
+
+    F, x = seen * np.eye(n), np.full(n, strength)
+    quadratic = LocalPosterior(np.zeros(n), F @ x, F, np.zeros(0), np.zeros((0, n)))
+    _, precision = quadratic.solved(Weights, np.ones(1), free=True)
+    # At precision L: n/2 (x^2 F^2 / (F + L) - log(1 + F / L)) nats above the group switched off.
+    best = max(
+        n / 2 * (strength**2 * seen**2 / (seen + L) - np.log1p(seen / L))
+        for L in np.geomspace(1e-3, 1e8, 2000)
+    )
+    assert (best > (9 if owner else 0)) == kept
+    assert (precision[0] < 1e6) == kept
+    off, on = (quadratic._maximum(Weights, np.array([L]), np.zeros(n))[0] for L in (1e8, 1.0))
+    gain = quadratic.evidence(Weights, on, np.ones(1)) - quadratic.evidence(Weights, off, np.array([1e8]))
+    closed = n / 2 * (strength**2 * seen**2 / (seen + 1) - np.log1p(seen))
+    assert gain == pytest.approx(closed, abs=1e-3)
 
 
 def test_a_damped_step_goes_from_the_maximum_to_none():
@@ -208,7 +241,7 @@ def test_a_double_well_in_one_dimension_has_its_barrier():
         frames.append(x)
     fitted = fit(Trajectories.from_arrays(np.stack(frames, axis=1)[:, :, None], dt=dt), progress=False)
     assert fitted.result.successful
-    assert "potential" in [test.component for test in fitted.tests if test.called_for]
+    assert [test.component for test in fitted.tests if test.called_for] == ["potential"]
     top, left, right = np.array([[0.0], [-1.0], [1.0]])
 
     def barrier(model):
