@@ -108,7 +108,7 @@ def test_coefficients_and_dynamics_are_inverse_to_each_other():
     weights = Coefficients.of(dynamics)
     vector = np.random.default_rng(0).standard_normal(len(weights.vector)).astype(np.float32)
     np.testing.assert_array_equal(Coefficients.of(weights.dynamics(vector)).vector, vector)
-    assert weights.groups == (1 + 2) + 2 + 2
+    assert weights.groups == (2 + 2) + 2 + 2
     assert set(weights.component[weights.penalised]) == {0, 1, 2}
 
 
@@ -222,7 +222,7 @@ def test_held_components_are_not_among_the_coefficients():
     everything, some = Coefficients.of(dynamics), Coefficients.of(dynamics, held=("diffusion",))
     assert len(some.vector) == (everything.component != 1).sum()
     assert set(some.group_owner) == {0, 2}
-    np.testing.assert_allclose(some.usual_precision, [0.016, 0.01, 0.01, 0.0081, 1.0])
+    np.testing.assert_allclose(some.usual_precision, [1e-3, 0.081, 0.01, 0.01, 0.0081, 1.0])
     moved = some.dynamics(some.vector + 1.0)
     for a, b in zip(
         jax.tree.leaves(moved.diffusion_component), jax.tree.leaves(dynamics.diffusion_component), strict=True

@@ -125,7 +125,7 @@ class Quadratic:
     """Specification of `QuadraticPotential`, with a network of `width` units; 0 for the quadratic alone."""
 
     width: int = 192
-    scales: tuple[float, ...] = (2.0,)
+    scales: tuple[float, ...] = (1.0, 3.0)
     least: float = 1e-3
 
     @property
