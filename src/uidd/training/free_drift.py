@@ -81,7 +81,7 @@ class FreeDrift:
             C = jnp.asarray(self.coefficients, arrays[0].dtype)
             Phi = np.asarray(_carried(self.hidden, C, arrays[0], share * arrays[2], self.steps), np.float64)
             Q = Q + weight * dt[:, None, None] / 6 * (Phi @ (2 * M) @ Phi.transpose(0, 2, 1))
-        # Where few pairs are, the free drift may be wild: its flow is believed if it makes no great difference.
+        # Where few pairs are, the free drift may be wild: its flow is believed if it makes little difference.
         ratio = np.einsum("ij,nji->n", np.linalg.inv(2 * M), np.nan_to_num(Q, nan=np.inf)) / (len(M) * dt)
         Q = np.where(((ratio > LEAST) & (ratio < MOST))[:, None, None], Q, alone)
         xi = np.linalg.solve(np.linalg.cholesky(Q), noise[:, :, None])
