@@ -63,8 +63,9 @@ class Rim:
             points.append(place[outside])
             distances.append(apart[outside])
         count = min(NEIGHBOURS, len(some))
-        reach = tree.query(some[: CORE * NEIGHBOURS], k=[count])[0][:, 0]
-        core = some[np.argsort(reach)[:CORE]]
+        candidates = some[: CORE * NEIGHBOURS]
+        reach = np.reshape(tree.query(candidates, k=count)[0], (len(candidates), -1))[:, -1]
+        core = candidates[np.argsort(reach)[:CORE]]
         return cls(np.concatenate(points), np.concatenate(distances), core)
 
     @classmethod
