@@ -63,7 +63,7 @@ class Rim:
             points.append(place[outside])
             distances.append(apart[outside])
         count = min(NEIGHBOURS, len(some))
-        candidates = some[: CORE * NEIGHBOURS]
+        candidates = some[generator.permutation(len(some))[: CORE * NEIGHBOURS]]
         reach = np.reshape(tree.query(candidates, k=count)[0], (len(candidates), -1))[:, -1]
         core = candidates[np.argsort(reach)[:CORE]]
         return cls(np.concatenate(points), np.concatenate(distances), core)
