@@ -274,11 +274,8 @@ class LocalPosterior:
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
-    """A solution to start from after the model has grown: values as they are, new groups at precision one."""
-    grown = weights.usual_precision
-    grown[: len(precision)] = precision
-    empty = Scores(0.0, np.zeros((0, 0)))
-    return Solution(weights.vector, grown, np.zeros((0, 0)), empty, float("inf"))
+    """A solution to start from: values as they are, nothing known about them."""
+    return Solution(weights.vector, precision, np.zeros((0, 0)), Scores(0.0, np.zeros((0, 0))), float("inf"))
 
 
 def known(

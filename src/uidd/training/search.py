@@ -47,7 +47,6 @@ class Found:
     weights: Coefficients
     solution: Solution
     likelihood: AbstractLikelihood
-    lost: float
     result: Result
 
 
@@ -129,13 +128,14 @@ class Search:
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", FEW, 8, 8.0)
         if leg.name == "few" and "diffusion" not in leg.on:
-            leg = self._asked_about_noise(leg, self.likelihood_of(leg), self._part("few", FEW))
+            # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
+            fitted = self._part("few", self._affordable(FEW, leg.scheme))
+            leg = self._asked_about_noise(leg, self.likelihood_of(leg), fitted)
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
             return self._climbed(leg, "many", MANY, 3, 3 * ENOUGH)
-        # From a solution that a part of the data found, one step over all of them is as good as many;
-        # a second one makes sure.
+        # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
@@ -143,10 +143,10 @@ class Search:
         leg, solution = self._trimmed(leg, solution)
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
-        likelihood, lost, result = self.likelihood_of(leg), 0.0, Result()
-        if leg.scheme is not None:
-            choice = self._chosen(dynamics, bent=bool(leg.on))
-            lost, result = choice.lost, choice.result
+        likelihood, result = self.likelihood_of(leg), Result()
+        if isinstance(likelihood, Cubature) and leg.scheme is not None:
+            # Of the scheme that was used, at the solution; it was chosen before.
+            result = self._chosen(dynamics, bent=bool(leg.on), only=likelihood).result
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
@@ -156,7 +156,6 @@ class Search:
             weights=weights,
             solution=solution,
             likelihood=likelihood,
-            lost=lost,
             result=result,
         )
 
@@ -194,6 +193,10 @@ class Search:
     def _part(self, name: str, size: int) -> Sample:
         """The pairs of a leg."""
         return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+
+    def _affordable(self, size: int, scheme: tuple[int, int] | None) -> int:
+        """The way may be found on fewer pairs where each is dear."""
+        return size // 2 if scheme is not None and scheme[0] > 1 else size
 
     def _straightened(self) -> Sample:
         """Those of `few` as Euler's scheme would have made them."""
@@ -236,8 +239,7 @@ class Search:
         if scheme is not None:
             choice = self._chosen(present, bent=bool(leg.on))
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-            # The way may be found on fewer pairs where each is dear.
-            size = size // 2 if name == "few" and scheme[0] > 1 else size
+            size = self._affordable(size, scheme) if name == "few" else size
         likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
         data = self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
@@ -282,7 +284,7 @@ class Search:
 
     def _trimmed(self, leg: Leg, solution: Solution) -> tuple[Leg, Solution]:
         """Without the networks of sigma and W whose units have all been switched off."""
-        for name in set(leg.on) - {"potential"}:
+        for name in [each for each in leg.on if each != "potential"]:
             weights, k = Coefficients.of(self.dynamics_of(leg)), COMPONENTS.index(name)
             own = weights.group_owner == k
             if (solution.precision[own] < MEANINGLESS * weights.usual_precision[own]).any():
@@ -323,15 +325,17 @@ class Search:
             return self.likelihood
         return Cubature(*scheme)
 
-    def _chosen(self, dynamics: ComponentDynamics, *, bent: bool = False) -> StepChoice:
+    def _chosen(
+        self, dynamics: ComponentDynamics, *, bent: bool = False, only: Cubature | None = None
+    ) -> StepChoice:
         pairs = self.data.pairs
         return choose_steps(
             dynamics,
             pairs.start,
             pairs.dt,
             len(self.data),
-            at_least=BENT if bent else None,
-            at_most=FINEST,
+            at_least=only or (BENT if bent else None),
+            at_most=only or FINEST,
             most_lost=MOST_LOST_BENT if bent else MOST_LOST,
         )
 
