@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from .._checks import fail, whole_number
 from .._types import Matrix, Scalar, State
@@ -59,6 +59,14 @@ class Cubature(AbstractLikelihood):
         shift, L = self.moments(dynamics, start, dt)
         return shift + L @ jax.random.normal(key, start.shape)
 
+    def straightened(
+        self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar
+    ) -> State:
+        """The increment that Euler's scheme would have made of the same noise: f dt + sigma sqrt(dt) xi."""
+        shift, L = self.moments(dynamics, start, dt)
+        f, sigma = dynamics.drift_and_diffusion(start)
+        return f * dt + jnp.sqrt(dt) * sigma @ solve_lower(L, increment - shift)
+
     def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular factor of P."""
         f, sigma = dynamics.drift_and_diffusion(start)
@@ -72,6 +80,21 @@ class Cubature(AbstractLikelihood):
             rate = rate if step == 0 else rates(state)
             state = _midpoint(rates, state, rate, h) if self.order == 2 else _classical(rates, state, rate, h)
         return state[0], cholesky(state[1])
+
+
+def moments_in(
+    dynamics: AbstractDynamics, start: State, dt: Scalar, steps: Int[Array, ""]
+) -> tuple[State, Matrix]:
+    """The moments of `Cubature(steps, 4)`, compiled once for all numbers of steps, without derivatives."""
+    f, sigma = dynamics.drift_and_diffusion(start)
+    h = dt / steps
+
+    def rates(state):
+        return _rates(dynamics, start, *state)
+
+    state = _classical(rates, (jnp.zeros_like(start), jnp.zeros_like(sigma)), (f, sigma @ sigma.T), h)
+    state = jax.lax.fori_loop(1, steps, lambda _, s: _classical(rates, s, rates(s), h), state)
+    return state[0], cholesky(state[1])
 
 
 def _rates(dynamics: AbstractDynamics, start: State, shift: State, P: Matrix) -> tuple[State, Matrix]:

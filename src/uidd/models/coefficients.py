@@ -37,18 +37,16 @@ class Coefficients:
     component: np.ndarray
 
     @classmethod
-    def of(cls, dynamics: ComponentDynamics, *, held: tuple[str, ...] = ()) -> "Coefficients":
-        """Take a model apart; the components named in `held` stay as they are, as hidden layers do."""
+    def of(cls, dynamics: ComponentDynamics) -> "Coefficients":
+        """Take a model apart."""
         parts = cls._parts(dynamics)
         labels, owners, used = [], [], 0
-        for index, (name, part) in enumerate(zip(COMPONENTS, parts, strict=True)):
+        for index, part in enumerate(parts):
             labelled = jax.tree.map(
                 lambda node, base=used: _labels(node, base),
                 part,
                 is_leaf=lambda n: isinstance(n, (Network, ScaledDiffusion, *WITH_CONSTANTS_OF_THEIR_OWN)),
             )
-            if name in held:
-                labelled = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), labelled)
             leaves = jax.tree.leaves(labelled)
             used = max([used, *(int(leaf.max()) + 1 for leaf in leaves if leaf.size)])
             labels.append(labelled)

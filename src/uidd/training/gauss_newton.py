@@ -7,6 +7,7 @@ import scipy.linalg
 
 from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
+from ..models.coefficients import COMPONENTS
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
@@ -18,6 +19,10 @@ MEANINGLESS = 1e6
 # In nats: how much the data must gain by a group of sigma or W, whose noise would pass for dissipation.
 DOUBT = 9.0
 TRIALS, LEAST_DAMPING = 7, 1e-3
+# Of a way between two points; the last ones matter where the far one lies low on the rim.
+SHARES = (0.7, *(0.5**k for k in range(1, 12)), 0.0)
+# A step must bring so much of what it promised.
+KEPT = 0.25
 
 
 @dataclass(frozen=True)
@@ -72,29 +77,32 @@ def climb(
     most_steps: int,
     enough: float,
     seed: int,
+    moving: tuple[str, ...] = COMPONENTS,
     far: bool = False,
     near: bool = False,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
-    With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. Before each
-    solve the precisions are set to the maximum of the evidence of this quadratic model (MacKay's
-    iteration): a group that the data do not call for gets an infinite precision and vanishes. What V
+    With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution, over the recorded ones. A step that does not keep
-    what it promises is damped (Marquardt).
+    start is `near` the solution, over the recorded ones. A step that does not keep what it promises is
+    damped (Marquardt). Once a whole step has kept its promise the precisions are set, before each solve, to
+    the maximum of the evidence of this quadratic model (MacKay's iteration): a group that the data do not
+    call for gets an infinite precision and vanishes. Where the model promises too much, so does its evidence,
+    and priors chosen by it would lead astray.
 
     Where the start is `far` away, precisions stay as they are and no pair counts as an outlier; where it is
-    `near`, they are free to move at once.
+    `near`, they are free to move at once. Only the components named in `moving` move.
     """
     generator = np.random.default_rng(seed)
     vector, precision = solution.vector, solution.precision
+    free = np.isin(weights.component, [COMPONENTS.index(name) for name in moving])
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = -1e30 if far else middle - 20.0
     F = found = None
-    gain, damping = float("inf"), 0.0
+    gain, damping, trusted = float("inf"), 0.0, near
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor, outer=near)
         F = found.outer
@@ -103,23 +111,28 @@ def climb(
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
-        quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector))
-        target, precision = quadratic.solved(weights, precision, tuned=not far, free=near)
-        L = prior(weights, precision, F) * weights.penalised
-        gain = quadratic.height(target, L) - quadratic.height(vector, L)
+        quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector)).along(free)
+        target, tuned = quadratic.solved(weights, precision, tuned=trusted and not far, free=near)
+        L = prior(weights, tuned, F) * weights.penalised
+        here = quadratic.height(vector, L)
+        gain = quadratic.height(target, L) - here
         cost = rim.cost(weights, vector) + vector @ (L * vector) / 2
-        x, rise = target, 0.0
+        x, rise, promised = target, 0.0, gain
         for _ in range(TRIALS):
-            x = quadratic.damped(weights, precision, damping) if damping else target
+            x = quadratic.damped(weights, tuned, damping) if damping else target
+            promised = quadratic.height(x, L) - here
             value = values(weights, x, likelihood, data, floor=floor)
             rise = value - found.value + cost - rim.cost(weights, x) - x @ (L * x) / 2
-            if rise > 0 and quadratic.kept(value - found.value, x - vector):
+            if rise > KEPT * promised:
                 break
             damping = max(10 * damping, LEAST_DAMPING)
         if rise <= 0:
             break
-        vector, gain = x, float(abs(gain - rise))  # what was promised and not kept is left to gain
-        damping = damping / 10 if damping > LEAST_DAMPING else 0.0
+        trusted = rise > promised / 2 and not damping
+        # What was promised and not kept is left to gain.
+        vector, precision, gain = x, tuned, float(abs(max(gain, promised) - rise))
+        if rise > promised / 2:
+            damping = damping / 10 if damping > LEAST_DAMPING else 0.0
         if gain < enough:
             break
     assert F is not None and found is not None
@@ -185,10 +198,18 @@ class LocalPosterior:
         cost = np.sum(np.minimum(self.rises_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
-    def kept(self, rise: float, move: np.ndarray) -> bool:
-        """Whether the data's log-density rose as this model says, give or take half of what moves it."""
-        slope, bend = self.score @ move, move @ self.information @ move / 2
-        return bool(rise > slope - bend - (abs(slope) + bend) / 2)
+    def along(self, free: np.ndarray) -> "LocalPosterior":
+        """With all coefficients but those of `free` held where they are."""
+        if free.all():
+            return self
+        F = np.where(free[:, None] & free, self.information, 0.0)
+        F[~free, ~free] = TIGHTEST * max(np.diag(F).max(), 1.0)
+        return replace(
+            self,
+            score=np.where(free, self.score, 0.0),
+            information=F,
+            rise_gradients=np.where(free, self.rise_gradients, 0.0),
+        )
 
     def solved(
         self, weights: Coefficients, precision: np.ndarray, *, tuned: bool = True, free: bool = False
@@ -228,8 +249,9 @@ class LocalPosterior:
         """MacKay's iteration within bounds."""
         x, usual = self.center, weights.usual_precision
         for _ in range(40 if len(x) < 600 else 10):
-            new, factor = self._maximum(weights, precision, x)
-            new = self._best_between(x, new, prior(weights, precision, self.information) * weights.penalised)
+            target, factor = self._maximum(weights, precision, x)
+            L = prior(weights, precision, self.information) * weights.penalised
+            new = self._best_between(x, target, L)
             updated = precision.copy()
             if weights.groups and tuned:
                 spread = np.diag(factor.solve(np.eye(len(x))))
@@ -238,10 +260,10 @@ class LocalPosterior:
                     determined = own.sum() - precision[k] * spread[own].sum()
                     updated[k] = max(determined, 1e-3) / max(np.sum(new[own] ** 2), 1e-30)
                 updated = np.clip(np.clip(updated, low, high), LOOSEST * usual, TIGHTEST)
-            same = ((self.rises_at(new) < 0) == (self.rises_at(x) < 0)).all()
-            settled = same and np.allclose(np.log(updated), np.log(precision), atol=0.02)
-            x, precision = new, updated
-            if settled:
+            settled = new is target and self._fall_together(x, new)
+            x, unchanged = new, np.allclose(np.log(updated), np.log(precision), atol=0.02)
+            precision = updated
+            if settled and unchanged:
                 break
         return x, precision
 
@@ -252,17 +274,21 @@ class LocalPosterior:
         L = prior(weights, precision, F) * weights.penalised
         x = self.center
         for _ in range(20):
-            new = stiffer._best_between(x, stiffer._maximum(weights, precision, x)[0], L)
-            same = ((self.rises_at(new) < 0) == (self.rises_at(x) < 0)).all()
-            x = new
-            if same:
+            target = stiffer._maximum(weights, precision, x)[0]
+            new = stiffer._best_between(x, target, L)
+            settled, x = new is target and self._fall_together(x, new), new
+            if settled:
                 break
         return x
 
     def _best_between(self, x: np.ndarray, new: np.ndarray, L: np.ndarray) -> np.ndarray:
         """Where the log-posterior is highest on the way: which places fall changes along it."""
-        shares = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03)
-        return max((x + share * (new - x) for share in shares), key=lambda at: self.height(at, L))
+        places = [new, *(x + share * (new - x) for share in SHARES)]
+        return max(places, key=lambda at: self.height(at, L))
+
+    def _fall_together(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Whether the same places are too low at both."""
+        return bool(((self.rises_at(x) < 0) == (self.rises_at(y) < 0)).all())
 
     def _maximum(self, weights: Coefficients, precision: np.ndarray, x: np.ndarray):
         """For given precisions, with the places falling that fall at x; and the factored matrix."""

@@ -1,6 +1,6 @@
 """Passes over the data: log-densities, their gradients, and how well the data could know each weight."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -9,7 +9,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from ..data import Transitions
-from ..likelihood import AbstractLikelihood
+from ..dynamics import AbstractDynamics
+from ..likelihood import AbstractLikelihood, Cubature
 from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
@@ -144,6 +145,15 @@ def fisher(
     return total
 
 
+def straightened(dynamics: AbstractDynamics, likelihood: Cubature, data: Sample) -> Sample:
+    """The pairs as Euler's scheme would have made them: what asks about a model needs no finer likelihood."""
+    found = [
+        np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
+        for pairs, count, _ in data.segments()
+    ]
+    return replace(data, pairs=Transitions(data.pairs.start, np.concatenate(found), data.pairs.dt))
+
+
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """v above the floor f, f - log(1 + f - v) below but never less than f - `MOST_BELOW`, and the slope.
 
@@ -190,3 +200,8 @@ def _drawn(chosen, frozen, likelihood, start, dt, key):
     dynamics = eqx.combine(chosen, frozen)
     keys = jax.random.split(key, SEGMENT)
     return _in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)
+
+
+@eqx.filter_jit
+def _straightened(dynamics, likelihood, pairs):
+    return _in_chunks(lambda *pair: likelihood.straightened(dynamics, *pair), *pairs)

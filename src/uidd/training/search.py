@@ -22,7 +22,7 @@ from .history import EpochRecord
 from .leg import Leg
 from .linear_start import LinearModel
 from .rim import Rim
-from .scores import Sample, log_densities
+from .scores import Sample, log_densities, straightened
 from .selection import networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
@@ -31,7 +31,11 @@ FEW, MANY = 16_384, 65_536
 ENOUGH, TOO_MUCH = 4.0, 8.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
 # degrees of freedom share it, each of which gains half a nat from noise.
-MOST_LOST, MOST_LOST_BENT = 0.5, 2.0
+MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
+# Pairs that count in the choice while the model may still be wild beyond the others.
+TAME = 0.98
+# In standard deviations: a drift that is still rough makes noise look as if it varied by some tens.
+BEYOND_DOUBT = 100.0
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -123,14 +127,18 @@ class Search:
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             straight = self._straightened()
-            leg = self._asked_about_noise(self._drifted(leg, straight), EulerMaruyama(), straight)
+            leg = self._drifted(leg, straight)
+            leg = self._asked_about_noise(leg, EulerMaruyama(), straight, least=BEYOND_DOUBT)
             return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", FEW, 8, 8.0)
         if leg.name == "few" and "diffusion" not in leg.on:
             # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
             fitted = self._part("few", self._affordable(FEW, leg.scheme))
-            leg = self._asked_about_noise(leg, self.likelihood_of(leg), fitted)
+            likelihood = self.likelihood_of(leg)
+            if isinstance(likelihood, Cubature):
+                fitted, likelihood = straightened(self.dynamics_of(leg), likelihood, fitted), EulerMaruyama()
+            leg = self._asked_about_noise(leg, likelihood, fitted)
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
@@ -205,68 +213,68 @@ class Search:
 
     def _drifted(self, leg: Leg, straight: Sample) -> Leg:
         """V and W for the free drift: each given the other, a linear problem, then both, then the priors."""
-        dynamics, precision = self.dynamics_of(leg), leg.precision
-        everything = Coefficients.of(dynamics)
-        held = [tuple(name for name in COMPONENTS if name != one) for one in leg.on]
+        weights = Coefficients.of(self.dynamics_of(leg))
         rim = self.rim if "potential" in leg.on else Rim.none(straight.pairs.start.shape[1])
         # A constant noise is known from the free drift; one that varies is found along with the rest.
-        noise = ("diffusion",)
-        stages = [*((names, 2, True) for names in held), (noise, 12, True), (noise, 6, False)]
+        both = tuple(name for name in leg.on if name != "diffusion")
+        stages = [*(((name,), 2, True) for name in both), (both, 12, True), (both, 6, False)]
         if "diffusion" in leg.on:
-            stages = [((), 8, False)]
-        for fixed, steps, far in stages:
-            weights = Coefficients.of(dynamics, held=fixed)
-            own = np.isin(everything.group_owner, weights.group_owner)
+            stages = [(COMPONENTS, 8, False)]
+        solution = carried_over(weights, leg.precision)
+        for moving, steps, far in stages:
             solution = climb(
                 weights,
-                carried_over(weights, precision[own]),
+                solution,
                 EulerMaruyama(),
                 straight,
                 rim,
                 most_steps=steps,
                 enough=20.0 if far else 2.0,
                 seed=self.seed,
+                moving=moving,
                 far=far,
             )
-            dynamics, precision = weights.dynamics(solution.vector), precision.copy()
-            precision[own] = solution.precision
-        vector = Coefficients.of(dynamics).vector
-        return replace(leg, name="drift", vector=vector, precision=precision)
+        return replace(leg, name="drift", vector=solution.vector, precision=solution.precision)
 
     def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
         """Gauss-Newton on a random part of the data."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
-            choice = self._chosen(present, bent=bool(leg.on))
-            scheme = (choice.likelihood.steps, choice.likelihood.order)
+            scheme = self._scheme(present, leg, counted=TAME)
             size = self._affordable(size, scheme) if name == "few" else size
-        likelihood, weights = self._likelihood(scheme), Coefficients.of(present)
-        data = self._part(name, size)
+        weights, data = Coefficients.of(present), self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
-        start = carried_over(weights, leg.precision)
-        solution = climb(
-            weights,
-            start,
-            likelihood,
-            data,
-            rim,
-            most_steps=most_steps,
-            enough=enough,
-            seed=self.seed,
-            near=name != "few",
-        )
+        solution, done = carried_over(weights, leg.precision), False
+        while not done:
+            solution = climb(
+                weights,
+                solution,
+                self._likelihood(scheme),
+                data,
+                rim,
+                most_steps=most_steps,
+                enough=enough,
+                seed=self.seed,
+                near=name != "few",
+            )
+            before = scheme
+            if scheme is not None and name == "all":
+                scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
+            done = scheme == before
+        likelihood = self._likelihood(scheme)
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
-        done = replace(
-            leg,
-            name=name,
-            vector=solution.vector,
-            precision=solution.precision,
-            scheme=scheme,
-            history=history,
-        )
-        return done, solution if name == "all" else None
+        found = {"vector": solution.vector, "precision": solution.precision}
+        leg = replace(leg, name=name, scheme=scheme, history=history, **found)
+        return leg, solution if name == "all" else None
 
-    def _asked_about_noise(self, leg: Leg, likelihood: AbstractLikelihood, data: Sample) -> Leg:
+    def _scheme(self, dynamics: ComponentDynamics, leg: Leg, *, counted: float = 1.0) -> tuple[int, int]:
+        """Steps and order that the likelihood needs for a model."""
+        likelihood = self._chosen(dynamics, bent=bool(leg.on), counted=counted).likelihood
+        return likelihood.steps, likelihood.order
+
+    def _asked_about_noise(
+        self, leg: Leg, likelihood: AbstractLikelihood, data: Sample, *, least: float = 0.0
+    ) -> Leg:
         """Test sigma's network where V and W are fitted to `data`; it comes in if it is called for."""
         present, name = self.dynamics_of(leg), "diffusion"
         on = tuple(each for each in COMPONENTS if each in leg.on or each == name)
@@ -278,7 +286,7 @@ class Search:
         precision = self._carried(grown, leg)
         (test,) = networks_called_for(grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed)
         tests = tuple(test if each.component == name else each for each in leg.tests)
-        if not test.called_for:
+        if not test.called_for or test.excess < least:
             return replace(leg, tests=tests)
         return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests)
 
@@ -326,7 +334,12 @@ class Search:
         return Cubature(*scheme)
 
     def _chosen(
-        self, dynamics: ComponentDynamics, *, bent: bool = False, only: Cubature | None = None
+        self,
+        dynamics: ComponentDynamics,
+        *,
+        bent: bool = False,
+        only: Cubature | None = None,
+        counted: float = 1.0,
     ) -> StepChoice:
         pairs = self.data.pairs
         return choose_steps(
@@ -337,6 +350,7 @@ class Search:
             at_least=only or (BENT if bent else None),
             at_most=only or FINEST,
             most_lost=MOST_LOST_BENT if bent else MOST_LOST,
+            counted=counted,
         )
 
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
