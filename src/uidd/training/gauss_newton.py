@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 
 from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
@@ -19,8 +20,8 @@ MEANINGLESS = 1e6
 # In nats: how much the data must gain by a group of sigma or W, whose noise would pass for dissipation.
 DOUBT = 9.0
 TRIALS, LEAST_DAMPING = 7, 1e-3
-# Of a way between two points; the last ones matter where the far one lies low on the rim.
-SHARES = (0.7, *(0.5**k for k in range(1, 12)), 0.0)
+# Sets of falling places that are tried before the exact search.
+GUESSES = 3
 # A step must bring so much of what it promised.
 KEPT = 0.25
 
@@ -102,7 +103,7 @@ def climb(
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = -1e30 if far else middle - 20.0
     F = found = None
-    gain, damping, trusted = float("inf"), 0.0, near
+    gain, damping = float("inf"), 0.0
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor, outer=near)
         F = found.outer
@@ -111,29 +112,37 @@ def climb(
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
-        quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector)).along(free)
-        target, tuned = quadratic.solved(weights, precision, tuned=trusted and not far, free=near)
-        L = prior(weights, tuned, F) * weights.penalised
-        here = quadratic.height(vector, L)
-        gain = quadratic.height(target, L) - here
-        cost = rim.cost(weights, vector) + vector @ (L * vector) / 2
-        x, rise, promised = target, 0.0, gain
-        for _ in range(TRIALS):
-            x = quadratic.damped(weights, tuned, damping) if damping else target
-            promised = quadratic.height(x, L) - here
-            value = values(weights, x, likelihood, data, floor=floor)
-            rise = value - found.value + cost - rim.cost(weights, x) - x @ (L * x) / 2
-            if rise > KEPT * promised:
+        quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
+        before = found.value - rim.cost(weights, vector)
+        taken = False
+
+        def rise(x, quadratic=quadratic, before=before) -> tuple[float, float]:
+            """Of the data's log-density less what the rim costs: in the quadratic model, and in truth."""
+            after = values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x)
+            nothing = np.zeros_like(x)
+            return quadratic.height(x, nothing) - quadratic.height(vector, nothing), after - before
+
+        if not far:
+            x, tuned = quadratic.solved(weights, precision, free=near)
+            promised, kept = rise(x)
+            taken = kept > promised - abs(promised) / 2 - DOUBT
+            if taken:
+                vector, precision, gain = x, tuned, abs(promised - kept)
+        L = prior(weights, precision, F) * weights.penalised
+        for trial in range(0 if taken else TRIALS):
+            x = quadratic.damped(weights, precision, damping)
+            promised, kept = rise(x)
+            relief = (vector @ (L * vector) - x @ (L * x)) / 2
+            if trial == 0:
+                gain = promised + relief
+            taken = kept + relief > KEPT * (promised + relief)
+            if taken:
+                vector, gain = x, abs(gain - kept - relief)  # what was promised and not kept is left
+                if kept + relief > (promised + relief) / 2:
+                    damping = damping / 10 if damping > LEAST_DAMPING else 0.0
                 break
             damping = max(10 * damping, LEAST_DAMPING)
-        if rise <= 0:
-            break
-        trusted = rise > promised / 2 and not damping
-        # What was promised and not kept is left to gain.
-        vector, precision, gain = x, tuned, float(abs(max(gain, promised) - rise))
-        if rise > promised / 2:
-            damping = damping / 10 if damping > LEAST_DAMPING else 0.0
-        if gain < enough:
+        if not taken or gain < enough:
             break
     assert F is not None and found is not None
     rises, gradients = rim.rises(weights, vector)
@@ -172,16 +181,33 @@ class Factored:
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
         return scale * scipy.linalg.cho_solve(self.factor, scale * right)
 
+    def root_solve(self, right: np.ndarray) -> np.ndarray:
+        """U with U^T U = right^T matrix^-1 right."""
+        root, lower = self.factor
+        return scipy.linalg.solve_triangular(
+            root, self.scale[:, None] * right, trans=0 if lower else 1, lower=lower
+        )
+
 
 @dataclass(frozen=True)
 class LocalPosterior:
-    """The log-posterior around `center`: score g and information F of the data, what V lacks on the rim."""
+    """The log-posterior around `center`: score g and information F of the data, what V lacks on the rim.
+
+    Attributes:
+        center: The coefficients.
+        score: The gradient of the data's log-density there.
+        information: F.
+        rises: What must not be negative on the rim.
+        rise_gradients: Their gradients in the coefficients.
+        free: Which coefficients may move.
+    """
 
     center: np.ndarray
     score: np.ndarray
     information: np.ndarray
     rises: np.ndarray
     rise_gradients: np.ndarray
+    free: np.ndarray
 
     def rises_at(self, x: np.ndarray) -> np.ndarray:
         """On the rim, where V is linear in x."""
@@ -198,30 +224,19 @@ class LocalPosterior:
         cost = np.sum(np.minimum(self.rises_at(x), 0.0) ** 2) / 2 + x @ (L * x) / 2
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
-    def along(self, free: np.ndarray) -> "LocalPosterior":
-        """With all coefficients but those of `free` held where they are."""
-        if free.all():
-            return self
-        F = np.where(free[:, None] & free, self.information, 0.0)
-        F[~free, ~free] = TIGHTEST * max(np.diag(F).max(), 1.0)
-        return replace(
-            self,
-            score=np.where(free, self.score, 0.0),
-            information=F,
-            rise_gradients=np.where(free, self.rise_gradients, 0.0),
-        )
-
     def solved(
         self, weights: Coefficients, precision: np.ndarray, *, tuned: bool = True, free: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Its maximum, with precisions at the maximum of the evidence, and the places where V would fall.
+        """Its maximum, with precisions at the maximum of the evidence.
 
-        Both are found together by iteration. Unless `free`, a precision becomes no more than ten times
-        tighter or looser: far from the solution, what is not fitted yet looks like large readouts. If
-        `free`, groups are also put in and taken out as wholes, which the iteration alone takes ages to do.
+        Unless `free`, a precision becomes no more than ten times tighter or looser: far from the solution,
+        what is not fitted yet looks like large readouts. If `free`, groups are also put in and taken out as
+        wholes, which MacKay's iteration alone takes ages to do.
         """
-        if not (tuned and free and weights.groups):
-            return self._iterated(weights, precision, precision / 10, precision * 10, tuned=tuned)
+        if not (tuned and weights.groups):
+            return self.maximum(weights, precision)[0], precision
+        if not free:
+            return self._iterated(weights, precision, precision / 10, precision * 10)
         bounds = LOOSEST * weights.usual_precision, TIGHTEST
         x, precision = self._iterated(weights, precision, *bounds)
         best = self.evidence(weights, x, precision)
@@ -244,59 +259,66 @@ class LocalPosterior:
         return self.height(x, L * weights.penalised) + own / 2 - factor.log_determinant / 2
 
     def _iterated(
-        self, weights: Coefficients, precision: np.ndarray, low, high, *, tuned: bool = True
+        self, weights: Coefficients, precision: np.ndarray, low, high
     ) -> tuple[np.ndarray, np.ndarray]:
         """MacKay's iteration within bounds."""
-        x, usual = self.center, weights.usual_precision
+        usual, falling, x = weights.usual_precision, self.rises < 0, self.center
+        moves = [k for k in range(weights.groups) if self.free[weights.group == k].all()]
         for _ in range(40 if len(x) < 600 else 10):
-            target, factor = self._maximum(weights, precision, x)
-            L = prior(weights, precision, self.information) * weights.penalised
-            new = self._best_between(x, target, L)
+            x, factor = self.maximum(weights, precision, falling)
+            falling = self.rises_at(x) < 0
+            spread = np.diag(factor.solve(np.eye(len(x))))
             updated = precision.copy()
-            if weights.groups and tuned:
-                spread = np.diag(factor.solve(np.eye(len(x))))
-                for k in range(weights.groups):
-                    own = weights.group == k
-                    determined = own.sum() - precision[k] * spread[own].sum()
-                    updated[k] = max(determined, 1e-3) / max(np.sum(new[own] ** 2), 1e-30)
-                updated = np.clip(np.clip(updated, low, high), LOOSEST * usual, TIGHTEST)
-            settled = new is target and self._fall_together(x, new)
-            x, unchanged = new, np.allclose(np.log(updated), np.log(precision), atol=0.02)
+            for k in moves:
+                own = weights.group == k
+                determined = own.sum() - precision[k] * spread[own].sum()
+                updated[k] = max(determined, 1e-3) / max(np.sum(x[own] ** 2), 1e-30)
+            updated = np.clip(np.clip(updated, low, high), LOOSEST * usual, TIGHTEST)
+            settled = np.allclose(np.log(updated), np.log(precision), atol=0.02)
             precision = updated
-            if settled and unchanged:
+            if settled:
                 break
         return x, precision
 
     def damped(self, weights: Coefficients, precision: np.ndarray, damping: float) -> np.ndarray:
         """The maximum with `damping` times the diagonal of F added to it: Marquardt's step."""
         F = self.information
-        stiffer = replace(self, information=F + damping * np.diag(np.diag(F)))
-        L = prior(weights, precision, F) * weights.penalised
-        x = self.center
-        for _ in range(20):
-            target = stiffer._maximum(weights, precision, x)[0]
-            new = stiffer._best_between(x, target, L)
-            settled, x = new is target and self._fall_together(x, new), new
-            if settled:
-                break
-        return x
+        return replace(self, information=F + damping * np.diag(np.diag(F))).maximum(weights, precision)[0]
 
-    def _best_between(self, x: np.ndarray, new: np.ndarray, L: np.ndarray) -> np.ndarray:
-        """Where the log-posterior is highest on the way: which places fall changes along it."""
-        places = [new, *(x + share * (new - x) for share in SHARES)]
-        return max(places, key=lambda at: self.height(at, L))
+    def maximum(
+        self, weights: Coefficients, precision: np.ndarray, falling: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Factored]:
+        """For given precisions, and the factored matrix there.
 
-    def _fall_together(self, x: np.ndarray, y: np.ndarray) -> bool:
-        """Whether the same places are too low at both."""
-        return bool(((self.rises_at(x) < 0) == (self.rises_at(y) < 0)).all())
+        Places on the rim that fall make a term each, and which ones do is a part of the question. A guess,
+        and what falls there, is tried first. Otherwise with H the matrix without the rim, A the gradients
+        of the rises and H u = g, the pulls l = max(0, -rises) solve l = max(0, c - A H^-1 A^T l), where
+        c = -rises(u): a problem of non-negative least squares, |l - c|^2 + |U l|^2 with U^T U = A H^-1 A^T.
+        """
+        L = prior(weights, precision, self.information)
+        pull = np.where(self.free, self.score - L * weights.penalised * self.center, 0.0)
+        A = self.rise_gradients * self.free
+        falling = self.rises < 0 if falling is None else falling
+        for _ in range(GUESSES):
+            x, factor = self._where(falling, A, L, pull)
+            now = self.rises_at(x) < 0
+            if (now == falling).all():
+                return x, factor
+            falling = now
+        u, factor = self._where(np.zeros_like(falling), A, L, pull)
+        c = -self.rises_at(u)
+        stacked = np.concatenate([np.eye(len(c)), factor.root_solve(A.T)])
+        pulls, _ = scipy.optimize.nnls(stacked, np.concatenate([c, np.zeros(len(L))]), maxiter=10_000)
+        return self._where(pulls > 0, A, L, pull)
 
-    def _maximum(self, weights: Coefficients, precision: np.ndarray, x: np.ndarray):
-        """For given precisions, with the places falling that fall at x; and the factored matrix."""
-        falling, F = self.rises_at(x) < 0, self.information
-        A = self.rise_gradients[falling]
-        factor = Factored.of(F + A.T @ A + np.diag(prior(weights, precision, F)))
-        offset = A @ self.center - self.rises[falling]
-        return factor.solve(self.score + F @ self.center + A.T @ offset), factor
+    def _where(self, falling: np.ndarray, A: np.ndarray, L: np.ndarray, pull: np.ndarray):
+        """The maximum if these places fall."""
+        H = self.information + np.diag(L)
+        if not self.free.all():
+            H = np.where(self.free[:, None] & self.free, H, 0.0) + np.diag(np.where(self.free, 0.0, 1.0))
+        H = H + A[falling].T @ A[falling]
+        factor = Factored.of(H)
+        return self.center + factor.solve(pull - A[falling].T @ self.rises[falling]), factor
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
@@ -317,6 +339,7 @@ def known(
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)
-    quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector))
+    everything = np.ones(len(vector), bool)
+    quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), everything)
     _, precision = quadratic.solved(weights, weights.usual_precision, free=True)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)
