@@ -6,3 +6,4 @@ from .choice import choose_steps as choose_steps
 from .cubature import Cubature as Cubature
 from .dyngma import DynGMA as DynGMA
 from .euler_maruyama import EulerMaruyama as EulerMaruyama
+from .gaussian import AbstractGaussian as AbstractGaussian

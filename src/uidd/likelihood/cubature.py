@@ -3,15 +3,15 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int
 
 from .._checks import fail, whole_number
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics, cholesky, solve_lower
-from .abstract import AbstractLikelihood
+from ..dynamics import AbstractDynamics, cholesky
+from .gaussian import AbstractGaussian
 
 
-class Cubature(AbstractLikelihood):
+class Cubature(AbstractGaussian):
     """p = N(m(dt), P(dt)), where mean and covariance obey the moment equations of the process,
 
         m' = <f>,    P' = <f (z - m)^T> + <(z - m) f^T> + <2 M>,    m(0) = Z, P(0) = 0,
@@ -46,26 +46,6 @@ class Cubature(AbstractLikelihood):
         """
         stages = self.order * self.steps
         return 1 + (stages - 1) * 2 * dimension
-
-    def log_density(self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar) -> Scalar:
-        """-|L^-1 (increment - m)|^2 / 2 - log det L - D/2 log(2 pi)."""
-        shift, L = self.moments(dynamics, start, dt)
-        noise = solve_lower(L, increment - shift)
-        log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
-        return -jnp.dot(noise, noise) / 2 - log_volume
-
-    def draw(self, dynamics: AbstractDynamics, start: State, dt: Scalar, *, key: PRNGKeyArray) -> State:
-        """An increment from this very Gaussian."""
-        shift, L = self.moments(dynamics, start, dt)
-        return shift + L @ jax.random.normal(key, start.shape)
-
-    def straightened(
-        self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar
-    ) -> State:
-        """The increment that Euler's scheme would have made of the same noise: f dt + sigma sqrt(dt) xi."""
-        shift, L = self.moments(dynamics, start, dt)
-        f, sigma = dynamics.drift_and_diffusion(start)
-        return f * dt + jnp.sqrt(dt) * sigma @ solve_lower(L, increment - shift)
 
     def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular factor of P."""

@@ -12,7 +12,7 @@ from ..models.coefficients import COMPONENTS
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
-MOST_FISHER_PAIRS = 8192
+MOST_FISHER_PAIRS = 16_384
 # Relative to the usual precision, and by itself.
 LOOSEST, TIGHTEST = 1e-3, 1e8
 # Beyond this multiple of the usual precision a group counts as taken out.

@@ -10,12 +10,14 @@ from jax.flatten_util import ravel_pytree
 
 from ..data import Transitions
 from ..dynamics import AbstractDynamics
-from ..likelihood import AbstractLikelihood, Cubature
+from ..likelihood import AbstractGaussian, AbstractLikelihood
 from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 1024
 MOST_BELOW = 10.0
+# Of the Jacobian of one transition's mean and covariance.
+MOST_ROWS = 9
 # Of one sum of g g^T: more pairs than that make it no better.
 MOST_PRODUCTS = 10**11
 
@@ -126,26 +128,36 @@ def scores(
 def fisher(
     weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, seed: int
 ) -> np.ndarray:
-    """The information matrix E[g g^T], summed over pairs, with next states drawn from the model itself.
+    """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
 
-    Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small there.
+    Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small
+    there. For a Gaussian density it is known, J^T J; in many dimensions J is seen through some random
+    combinations of its rows, and for other densities next states are drawn. Such draws make the
+    information of hundreds of coefficients noisy, and with it the steps.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total = np.zeros((len(vector), len(vector)))
     for index, (pairs, count, _) in enumerate(data.segments()):
         start, _, dt = pairs
-        drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, jax.random.fold_in(key, index))
-        # In double precision: directions that the data hardly see must not turn negative.
-        g = np.asarray(_scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1], np.float64)[:count]
-        g = g[np.isfinite(g).all(axis=1)]
+        keys = jax.random.split(jax.random.fold_in(key, index), SEGMENT)
+        if isinstance(likelihood, AbstractGaussian):
+            rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys)
+        else:
+            drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
+            rows = _scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
+        rows = np.asarray(rows)[:count]
+        rows = rows[np.isfinite(rows).all(axis=(1, 2))]
         # Where the model is still wild, one pair must not seem to know more than all others together.
-        size = np.abs(g).max(axis=1, initial=0.0)
-        g *= np.minimum(1.0, 100 * np.median(size) / np.maximum(size, 1e-30))[:, None] if len(g) else 1.0
-        total += g.T @ g
+        size = np.abs(rows).max(axis=(1, 2), initial=0.0)
+        usual = 100 * np.median(size) if len(size) else 1.0
+        # In double precision: directions that the data hardly see must not turn negative.
+        tame = rows * np.minimum(1.0, usual / np.maximum(size, 1e-30))[:, None, None].astype(np.float64)
+        flat = tame.reshape(-1, len(vector))
+        total += flat.T @ flat
     return total
 
 
-def straightened(dynamics: AbstractDynamics, likelihood: Cubature, data: Sample) -> Sample:
+def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
     """The pairs as Euler's scheme would have made them: what asks about a model needs no finer likelihood."""
     found = [
         np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
@@ -196,10 +208,28 @@ def _scores(chosen, frozen, likelihood, pairs):
 
 
 @eqx.filter_jit
-def _drawn(chosen, frozen, likelihood, start, dt, key):
+def _drawn(chosen, frozen, likelihood, start, dt, keys):
     dynamics = eqx.combine(chosen, frozen)
-    keys = jax.random.split(key, SEGMENT)
     return _in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)
+
+
+@eqx.filter_jit
+def _rows(chosen, frozen, likelihood, start, dt, keys):
+    """J for every pair, `(n, rows, p)`; where it has many rows, some combinations with random signs."""
+    vector, unravel = ravel_pytree(chosen)
+    dimension = start.shape[1]
+    rows = dimension + dimension * (dimension + 1) // 2
+
+    def one(z, h, key):
+        _, root = likelihood.moments(eqx.combine(chosen, frozen), z, h)
+        y = lambda vector: likelihood.deviations(eqx.combine(unravel(vector), frozen), z, h, root)  # noqa: E731
+        pullback = jax.vjp(y, vector)[1]
+        mixed = jnp.eye(rows, dtype=z.dtype)
+        if rows > MOST_ROWS:
+            mixed = jax.random.rademacher(key, (MOST_ROWS, rows), z.dtype) / MOST_ROWS**0.5
+        return jax.vmap(pullback)(mixed)[0]
+
+    return _in_chunks(one, start, dt, keys)
 
 
 @eqx.filter_jit

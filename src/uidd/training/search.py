@@ -142,9 +142,9 @@ class Search:
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 3, 3 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 6, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
-        return self._climbed(leg, "all", len(self.data), 3, ENOUGH)
+        return self._climbed(leg, "all", len(self.data), 8, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
