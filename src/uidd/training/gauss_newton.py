@@ -12,7 +12,9 @@ from ..models.coefficients import COMPONENTS
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
-MOST_FISHER_PAIRS = 16_384
+MOST_FISHER_PAIRS = 32_768
+# For every coefficient: near the solution so many make the recorded g g^T as good as the information.
+ENOUGH_PAIRS = 256
 # Relative to the usual precision, and by itself.
 LOOSEST, TIGHTEST = 1e-3, 1e8
 # Beyond this multiple of the usual precision a group counts as taken out.
@@ -22,8 +24,8 @@ DOUBT = 9.0
 TRIALS, LEAST_DAMPING = 7, 1e-3
 # Sets of falling places that are tried before the exact search.
 GUESSES = 3
-# A step must bring so much of what it promised.
-KEPT = 0.25
+# A step must bring so much of what it promised; how far it may move the precisions.
+KEPT, PACE = 0.25, 10.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def climb(
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution, over the recorded ones. A step that does not keep what it promises is
+    start is `near` the solution and pairs are many, over the recorded ones. A step that does not keep what it promises is
     damped (Marquardt). Once a whole step has kept its promise the precisions are set, before each solve, to
     the maximum of the evidence of this quadratic model (MacKay's iteration): a group that the data do not
     call for gets an infinite precision and vanishes. Where the model promises too much, so does its evidence,
@@ -102,10 +104,11 @@ def climb(
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = -1e30 if far else middle - 20.0
+    recorded = near and len(data) > ENOUGH_PAIRS * len(vector)
     F = found = None
-    gain, damping = float("inf"), 0.0
+    gain, damping, pace = float("inf"), 0.0, np.inf if near else PACE
     for step in range(most_steps):
-        found = scores(weights, vector, likelihood, data, floor=floor, outer=near)
+        found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
         if F is None:
             F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
@@ -123,9 +126,10 @@ def climb(
             return quadratic.height(x, nothing) - quadratic.height(vector, nothing), after - before
 
         if not far:
-            x, tuned = quadratic.solved(weights, precision, free=near)
+            x, tuned = quadratic.solved(weights, precision, pace)
             promised, kept = rise(x)
             taken = kept > promised - abs(promised) / 2 - DOUBT
+            pace = (np.inf if near else PACE) if taken else min(pace**0.5, PACE)
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
         L = prior(weights, precision, F) * weights.penalised
@@ -225,18 +229,18 @@ class LocalPosterior:
         return float(self.score @ move - move @ self.information @ move / 2 - cost)
 
     def solved(
-        self, weights: Coefficients, precision: np.ndarray, *, tuned: bool = True, free: bool = False
+        self, weights: Coefficients, precision: np.ndarray, pace: float = np.inf
     ) -> tuple[np.ndarray, np.ndarray]:
         """Its maximum, with precisions at the maximum of the evidence.
 
-        Unless `free`, a precision becomes no more than ten times tighter or looser: far from the solution,
-        what is not fitted yet looks like large readouts. If `free`, groups are also put in and taken out as
-        wholes, which MacKay's iteration alone takes ages to do.
+        A precision becomes no more than `pace` times tighter or looser: far from the solution, what is not
+        fitted yet looks like large readouts. If it may become anything, groups are also put in and taken
+        out as wholes, which MacKay's iteration alone takes ages to do.
         """
-        if not (tuned and weights.groups):
+        if not weights.groups:
             return self.maximum(weights, precision)[0], precision
-        if not free:
-            return self._iterated(weights, precision, precision / 10, precision * 10)
+        if pace < np.inf:
+            return self._iterated(weights, precision, precision / pace, precision * pace)
         bounds = LOOSEST * weights.usual_precision, TIGHTEST
         x, precision = self._iterated(weights, precision, *bounds)
         best = self.evidence(weights, x, precision)
@@ -341,5 +345,5 @@ def known(
     found = Scores(found.value * scale, found.blocks * scale**0.5)
     everything = np.ones(len(vector), bool)
     quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), everything)
-    _, precision = quadratic.solved(weights, weights.usual_precision, free=True)
+    _, precision = quadratic.solved(weights, weights.usual_precision)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from .._types import Result
 from ..components import AbstractCirculation, AbstractDiffusion
 from ..dynamics import ComponentDynamics
-from ..likelihood import AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
+from ..likelihood import AbstractGaussian, AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
@@ -121,9 +121,9 @@ class Search:
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
         W come by nearly linear problems, with the noise given (`drift`). If what they leave says that the
-        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`),
-        which is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the
-        data do not call for are switched off by their priors on the way.
+        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`part`),
+        which is asked about sigma once more, and all pairs have their say (`all`). Units that the data do
+        not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             straight = self._straightened()
@@ -131,18 +131,16 @@ class Search:
             leg = self._asked_about_noise(leg, EulerMaruyama(), straight, least=BEYOND_DOUBT)
             return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", FEW, 8, 8.0)
-        if leg.name == "few" and "diffusion" not in leg.on:
+            return self._climbed(leg, "part", self._part_size, 6, 3 * ENOUGH)
+        if leg.name == "part" and "diffusion" not in leg.on:
             # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
-            fitted = self._part("few", self._affordable(FEW, leg.scheme))
+            fitted = self._part("part", min(self._part_size, 2 * FEW))
             likelihood = self.likelihood_of(leg)
-            if isinstance(likelihood, Cubature):
+            if isinstance(likelihood, AbstractGaussian):
                 fitted, likelihood = straightened(self.dynamics_of(leg), likelihood, fitted), EulerMaruyama()
             leg = self._asked_about_noise(leg, likelihood, fitted)
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
-        if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 6, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 8, ENOUGH)
 
@@ -202,13 +200,13 @@ class Search:
         """The pairs of a leg."""
         return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
 
-    def _affordable(self, size: int, scheme: tuple[int, int] | None) -> int:
-        """The way may be found on fewer pairs where each is dear."""
-        return size // 2 if scheme is not None and scheme[0] > 1 else size
+    @property
+    def _part_size(self) -> int:
+        return MANY if len(self.data) > 2 * MANY else FEW
 
     def _straightened(self) -> Sample:
-        """Those of `few` as Euler's scheme would have made them."""
-        some = self._part("few", FEW)
+        """Some pairs as Euler's scheme would have made them."""
+        some = self._part("drift", FEW)
         return replace(some, pairs=self.free.straightened(some.pairs))
 
     def _drifted(self, leg: Leg, straight: Sample) -> Leg:
@@ -241,7 +239,6 @@ class Search:
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
             scheme = self._scheme(present, leg, counted=TAME)
-            size = self._affordable(size, scheme) if name == "few" else size
         weights, data = Coefficients.of(present), self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution, done = carried_over(weights, leg.precision), False
@@ -255,7 +252,7 @@ class Search:
                 most_steps=most_steps,
                 enough=enough,
                 seed=self.seed,
-                near=name != "few",
+                near=True,
             )
             before = scheme
             if scheme is not None and name == "all":
