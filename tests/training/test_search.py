@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.linalg
 
 from uidd import Result
@@ -154,16 +155,16 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
         usual_precision = np.ones(2)
         group_owner = np.zeros(2, int)
 
-    none = np.zeros((0,)), np.zeros((0, 40))
-    quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *none)
-    x, precision = quadratic.solved(Weights, np.ones(2), free=True)
+    rim = np.zeros((0,)), np.zeros((0, 40)), np.ones(40, bool)
+    quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *rim)
+    x, precision = quadratic.solved(Weights, np.ones(2))
     assert 0.3 < precision[0] < 3 and precision[1] > 300
     ridge = np.linalg.solve(X.T @ X + np.diag(precision[Weights.group]), X.T @ y)
     np.testing.assert_allclose(x, ridge, rtol=0.05, atol=1e-3)
     unpenalised = np.linalg.solve(X.T @ X, X.T @ y)
     assert np.linalg.norm(x[20:]) < 0.7 * np.linalg.norm(unpenalised[20:])
     # What was switched off comes back when the data call for it, and the other way round.
-    again, turned = quadratic.solved(Weights, np.array([1e8, 1.0]), free=True)
+    again, turned = quadratic.solved(Weights, np.array([1e8, 1.0]))
     np.testing.assert_allclose(again, x, rtol=0.05, atol=1e-3)
     np.testing.assert_allclose(turned[0], precision[0], rtol=0.05)
 
@@ -181,8 +182,8 @@ def test_a_group_of_W_has_to_gain_more_than_one_of_V(owner, strength, kept):
         group_owner = np.array([owner])
 
     F, x = seen * np.eye(n), np.full(n, strength)
-    quadratic = LocalPosterior(np.zeros(n), F @ x, F, np.zeros(0), np.zeros((0, n)))
-    _, precision = quadratic.solved(Weights, np.ones(1), free=True)
+    quadratic = LocalPosterior(np.zeros(n), F @ x, F, np.zeros(0), np.zeros((0, n)), np.ones(n, bool))
+    _, precision = quadratic.solved(Weights, np.ones(1))
     # At precision L: n/2 (x^2 F^2 / (F + L) - log(1 + F / L)) nats above the group switched off.
     best = max(
         n / 2 * (strength**2 * seen**2 / (seen + L) - np.log1p(seen / L))
@@ -190,7 +191,7 @@ def test_a_group_of_W_has_to_gain_more_than_one_of_V(owner, strength, kept):
     )
     assert (best > (9 if owner else 0)) == kept
     assert (precision[0] < 1e6) == kept
-    off, on = (quadratic._maximum(Weights, np.array([L]), np.zeros(n))[0] for L in (1e8, 1.0))
+    off, on = (quadratic.maximum(Weights, np.array([L]))[0] for L in (1e8, 1.0))
     gain = quadratic.evidence(Weights, on, np.ones(1)) - quadratic.evidence(Weights, off, np.array([1e8]))
     closed = n / 2 * (strength**2 * seen**2 / (seen + 1) - np.log1p(seen))
     assert gain == pytest.approx(closed, abs=1e-3)
@@ -207,23 +208,60 @@ def test_a_damped_step_goes_from_the_maximum_to_none():
         usual_precision = np.ones(1)
 
     center, precision = generator.standard_normal(10), np.ones(1)
-    quadratic = LocalPosterior(center, generator.standard_normal(10), X.T @ X, np.zeros(0), np.zeros((0, 10)))
-    best, _ = quadratic.solved(Weights, precision, tuned=False)
+    rim = np.zeros(0), np.zeros((0, 10)), np.ones(10, bool)
+    quadratic = LocalPosterior(center, generator.standard_normal(10), X.T @ X, *rim)
+    best, _ = quadratic.maximum(Weights, precision)
     np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e-12), best, rtol=1e-6)
     np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e9), center, atol=1e-6)
 
 
-def test_held_components_are_not_among_the_coefficients():
-    dynamics = Architecture().build(2, key=jax.random.key(0))
-    everything, some = Coefficients.of(dynamics), Coefficients.of(dynamics, held=("diffusion",))
-    assert len(some.vector) == (everything.component != 1).sum()
-    assert set(some.group_owner) == {0, 2}
-    np.testing.assert_allclose(some.usual_precision, [1e-3, 0.081, 0.01, 0.01, 0.0081, 1.0])
-    moved = some.dynamics(some.vector + 1.0)
-    for a, b in zip(
-        jax.tree.leaves(moved.diffusion_component), jax.tree.leaves(dynamics.diffusion_component), strict=True
-    ):
-        np.testing.assert_array_equal(a, b)
+def test_what_is_held_stays_and_the_rest_goes_to_its_own_maximum():
+    """Against the same problem without the held coefficients."""
+    generator = np.random.default_rng(3)
+    X, center = generator.standard_normal((200, 6)), generator.standard_normal(6)
+    free = np.array([True, True, False, True, False, True])
+
+    class Weights:
+        group = np.zeros(6, int)
+        groups = 1
+        penalised = np.ones(6, bool)
+        usual_precision = np.ones(1)
+
+    score, F = generator.standard_normal(6), X.T @ X
+    x, _ = LocalPosterior(center, score, F, np.zeros(0), np.zeros((0, 6)), free).maximum(Weights, np.ones(1))
+    np.testing.assert_array_equal(x[~free], center[~free])
+    move = np.linalg.solve(F[np.ix_(free, free)] + np.eye(4), (score - center)[free])
+    np.testing.assert_allclose(x[free], center[free] + move, rtol=1e-9)
+
+
+def test_the_rim_is_solved_exactly():
+    """A hundred places, most of which fall at the unconstrained maximum; against a general optimiser."""
+    generator = np.random.default_rng(4)
+    X, A = generator.standard_normal((40, 8)), generator.standard_normal((100, 8))
+
+    class Weights:
+        group = np.zeros(8, int)
+        groups = 1
+        penalised = np.ones(8, bool)
+        usual_precision = np.ones(1)
+
+    center, score = generator.standard_normal(8), 1e3 * generator.standard_normal(8)
+    rises = generator.uniform(0, 3, 100)
+    quadratic = LocalPosterior(center, score, X.T @ X / 1e3, rises, A, np.ones(8, bool))
+    x, _ = quadratic.maximum(Weights, np.ones(1))
+    one = np.ones(8)
+
+    def downhill(y):
+        pull = np.minimum(quadratic.rises_at(y), 0.0)
+        return -(score - quadratic.information @ (y - center) - A.T @ pull - y)
+
+    found = scipy.optimize.minimize(
+        lambda y: -quadratic.height(y, one), center, jac=downhill, method="BFGS", options={"gtol": 1e-7}
+    )
+    assert quadratic.height(x, one) >= -found.fun - 1e-6
+    np.testing.assert_allclose(x, found.x, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(downhill(x), 0.0, atol=1e-6)
+    assert 0 < (quadratic.rises_at(x) < 0).sum() < 100
 
 
 def test_a_double_well_in_one_dimension_has_its_barrier():

@@ -88,14 +88,16 @@ def climb(
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution and pairs are many, over the recorded ones. A step that does not keep what it promises is
-    damped (Marquardt). Once a whole step has kept its promise the precisions are set, before each solve, to
-    the maximum of the evidence of this quadratic model (MacKay's iteration): a group that the data do not
-    call for gets an infinite precision and vanishes. Where the model promises too much, so does its evidence,
-    and priors chosen by it would lead astray.
+    start is `near` the solution and pairs are many, over the recorded ones.
+
+    With every step the precisions go to the maximum of the evidence of this quadratic model (MacKay's
+    iteration): a group that the data do not call for gets an infinite precision and vanishes. Where the
+    model promises too much, so does its evidence, and priors chosen by it would lead astray. So such a step
+    is taken only if the data's log-density changes as the model says; otherwise the precisions stay, the
+    step is damped until it keeps a part of its promise (Marquardt), and the next change is a smaller one.
 
     Where the start is `far` away, precisions stay as they are and no pair counts as an outlier; where it is
-    `near`, they are free to move at once. Only the components named in `moving` move.
+    `near`, they may become anything at once. Only the components named in `moving` move.
     """
     generator = np.random.default_rng(seed)
     vector, precision = solution.vector, solution.precision
@@ -106,7 +108,8 @@ def climb(
     floor = -1e30 if far else middle - 20.0
     recorded = near and len(data) > ENOUGH_PAIRS * len(vector)
     F = found = None
-    gain, damping, pace = float("inf"), 0.0, np.inf if near else PACE
+    gain, damping = float("inf"), 0.0
+    pace = widest = np.inf if near else PACE
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
@@ -117,7 +120,7 @@ def climb(
             break
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
         before = found.value - rim.cost(weights, vector)
-        taken = False
+        taken, whole = False, far
 
         def rise(x, quadratic=quadratic, before=before) -> tuple[float, float]:
             """Of the data's log-density less what the rim costs: in the quadratic model, and in truth."""
@@ -129,7 +132,8 @@ def climb(
             x, tuned = quadratic.solved(weights, precision, pace)
             promised, kept = rise(x)
             taken = kept > promised - abs(promised) / 2 - DOUBT
-            pace = (np.inf if near else PACE) if taken else min(pace**0.5, PACE)
+            whole = taken and pace == widest
+            pace = widest if taken else min(pace**0.5, PACE)
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
         L = prior(weights, precision, F) * weights.penalised
@@ -146,7 +150,8 @@ def climb(
                     damping = damping / 10 if damping > LEAST_DAMPING else 0.0
                 break
             damping = max(10 * damping, LEAST_DAMPING)
-        if not taken or gain < enough:
+        # Precisions that have not had their way yet may still change everything.
+        if not taken or (whole and gain < enough):
             break
     assert F is not None and found is not None
     rises, gradients = rim.rises(weights, vector)

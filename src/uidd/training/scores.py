@@ -60,8 +60,12 @@ class Sample:
         """At most `count` of them, at random."""
         if count >= len(self):
             return self
-        chosen = np.sort(generator.choice(len(self), count, replace=False))
-        return Sample(Transitions(*(part[chosen] for part in self.pairs)), self.block[chosen], self.blocks)
+        return self.chosen(generator.choice(len(self), count, replace=False))
+
+    def chosen(self, index: np.ndarray) -> "Sample":
+        """Those of an index, in their order of time."""
+        index = np.sort(index)
+        return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
     def segments(self):
         """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""

@@ -27,6 +27,8 @@ from .selection import networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 65_536
+# One in so many of them is an outermost one.
+OUTERMOST = 16
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 4.0, 8.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
@@ -197,8 +199,16 @@ class Search:
         )
 
     def _part(self, name: str, size: int) -> Sample:
-        """The pairs of a leg."""
-        return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+        """The pairs of a leg: random ones, and the outermost, beyond which a model that has not seen them is wild.
+
+        Transitions are judged given their starts, so it does not matter how starts are chosen.
+        """
+        if size >= len(self.data):
+            return self.data
+        outer = np.argsort(np.sum(self.data.pairs.start**2, axis=1))[-size // OUTERMOST :]
+        others = np.setdiff1d(np.arange(len(self.data)), outer, assume_unique=True)
+        generator = np.random.default_rng([self.seed, len(name)])
+        return self.data.chosen(np.append(outer, generator.choice(others, size - len(outer), replace=False)))
 
     @property
     def _part_size(self) -> int:
