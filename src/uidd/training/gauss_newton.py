@@ -14,7 +14,7 @@ from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
 # For every coefficient: near the solution so many make the recorded g g^T as good as the information.
-ENOUGH_PAIRS = 256
+ENOUGH_PAIRS = 128
 # Relative to the usual precision, and by itself.
 LOOSEST, TIGHTEST = 1e-3, 1e8
 # Beyond this multiple of the usual precision a group counts as taken out.

@@ -60,11 +60,7 @@ class Sample:
         """At most `count` of them, at random."""
         if count >= len(self):
             return self
-        return self.chosen(generator.choice(len(self), count, replace=False))
-
-    def chosen(self, index: np.ndarray) -> "Sample":
-        """Those of an index, in their order of time."""
-        index = np.sort(index)
+        index = np.sort(generator.choice(len(self), count, replace=False))
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
     def segments(self):

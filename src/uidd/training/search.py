@@ -27,8 +27,6 @@ from .selection import networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 65_536
-# One in so many of them is an outermost one.
-OUTERMOST = 16
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 4.0, 8.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
@@ -123,9 +121,9 @@ class Search:
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
         W come by nearly linear problems, with the noise given (`drift`). If what they leave says that the
-        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`part`),
-        which is asked about sigma once more, and all pairs have their say (`all`). Units that the data do
-        not call for are switched off by their priors on the way.
+        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`),
+        which is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the
+        data do not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             straight = self._straightened()
@@ -133,16 +131,17 @@ class Search:
             leg = self._asked_about_noise(leg, EulerMaruyama(), straight, least=BEYOND_DOUBT)
             return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "part", self._part_size, 6, 3 * ENOUGH)
-        if leg.name == "part" and "diffusion" not in leg.on:
+            return self._climbed(leg, "few", FEW, 8, 2 * ENOUGH)
+        if leg.name == "few" and "diffusion" not in leg.on:
             # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
-            fitted = self._part("part", min(self._part_size, 2 * FEW))
-            likelihood = self.likelihood_of(leg)
+            fitted, likelihood = self._part("few", FEW), self.likelihood_of(leg)
             if isinstance(likelihood, AbstractGaussian):
                 fitted, likelihood = straightened(self.dynamics_of(leg), likelihood, fitted), EulerMaruyama()
             leg = self._asked_about_noise(leg, likelihood, fitted)
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
+        if leg.name == "few" and len(self.data) > 2 * MANY:
+            return self._climbed(leg, "many", MANY, 6, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 8, ENOUGH)
 
@@ -199,24 +198,12 @@ class Search:
         )
 
     def _part(self, name: str, size: int) -> Sample:
-        """The pairs of a leg: random ones, and the outermost, beyond which a model that has not seen them is wild.
-
-        Transitions are judged given their starts, so it does not matter how starts are chosen.
-        """
-        if size >= len(self.data):
-            return self.data
-        outer = np.argsort(np.sum(self.data.pairs.start**2, axis=1))[-size // OUTERMOST :]
-        others = np.setdiff1d(np.arange(len(self.data)), outer, assume_unique=True)
-        generator = np.random.default_rng([self.seed, len(name)])
-        return self.data.chosen(np.append(outer, generator.choice(others, size - len(outer), replace=False)))
-
-    @property
-    def _part_size(self) -> int:
-        return MANY if len(self.data) > 2 * MANY else FEW
+        """The pairs of a leg."""
+        return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
 
     def _straightened(self) -> Sample:
         """Some pairs as Euler's scheme would have made them."""
-        some = self._part("drift", FEW)
+        some = self._part("few", FEW)
         return replace(some, pairs=self.free.straightened(some.pairs))
 
     def _drifted(self, leg: Leg, straight: Sample) -> Leg:
@@ -262,7 +249,7 @@ class Search:
                 most_steps=most_steps,
                 enough=enough,
                 seed=self.seed,
-                near=True,
+                near=name != "few",
             )
             before = scheme
             if scheme is not None and name == "all":
