@@ -3,8 +3,8 @@
 import jax
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.linalg
+import scipy.optimize
 
 from uidd import Result
 from uidd.data import Trajectories, Transitions

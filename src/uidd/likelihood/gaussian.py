@@ -30,9 +30,7 @@ class AbstractGaussian(AbstractLikelihood):
         shift, L = self.moments(dynamics, start, dt)
         return shift + L @ jax.random.normal(key, start.shape)
 
-    def straightened(
-        self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar
-    ) -> State:
+    def straightened(self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar) -> State:
         """The increment that Euler's scheme would have made of the same noise: f dt + sigma sqrt(dt) xi."""
         shift, L = self.moments(dynamics, start, dt)
         f, sigma = dynamics.drift_and_diffusion(start)

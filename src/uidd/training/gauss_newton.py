@@ -108,6 +108,13 @@ def climb(
     floor = -1e30 if far else middle - 20.0
     recorded = near and len(data) > ENOUGH_PAIRS * len(vector)
     F = found = None
+
+    def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
+        """Of the data's log-density less what the rim costs: in the quadratic model, and in truth."""
+        nothing = np.zeros_like(x)
+        promised = quadratic.height(x, nothing) - quadratic.height(quadratic.center, nothing)
+        return promised, values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x) - before
+
     gain, damping = float("inf"), 0.0
     pace = widest = np.inf if near else PACE
     for step in range(most_steps):
@@ -122,15 +129,9 @@ def climb(
         before = found.value - rim.cost(weights, vector)
         taken, whole = False, far
 
-        def rise(x, quadratic=quadratic, before=before) -> tuple[float, float]:
-            """Of the data's log-density less what the rim costs: in the quadratic model, and in truth."""
-            after = values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x)
-            nothing = np.zeros_like(x)
-            return quadratic.height(x, nothing) - quadratic.height(vector, nothing), after - before
-
         if not far:
             x, tuned = quadratic.solved(weights, precision, pace)
-            promised, kept = rise(x)
+            promised, kept = rise(quadratic, before, x)
             taken = kept > promised - abs(promised) / 2 - DOUBT
             whole = taken and pace == widest
             pace = widest if taken else min(pace**0.5, PACE)
@@ -139,7 +140,7 @@ def climb(
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
-            promised, kept = rise(x)
+            promised, kept = rise(quadratic, before, x)
             relief = (vector @ (L * vector) - x @ (L * x)) / 2
             if trial == 0:
                 gain = promised + relief
@@ -158,7 +159,7 @@ def climb(
     falling = gradients[rises < 0]
     F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
     found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
-    return Solution(vector, precision, F, found, gain)
+    return Solution(vector, precision, F, found, float(gain))
 
 
 @dataclass(frozen=True)

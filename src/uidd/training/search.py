@@ -13,7 +13,14 @@ from jaxtyping import Array
 from .._types import Result
 from ..components import AbstractCirculation, AbstractDiffusion
 from ..dynamics import ComponentDynamics
-from ..likelihood import AbstractGaussian, AbstractLikelihood, Cubature, EulerMaruyama, StepChoice, choose_steps
+from ..likelihood import (
+    AbstractGaussian,
+    AbstractLikelihood,
+    Cubature,
+    EulerMaruyama,
+    StepChoice,
+    choose_steps,
+)
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
