@@ -1,0 +1,81 @@
+"""What Gaussian densities share, against quadrature and against each other."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from uidd.likelihood import Cubature, EulerMaruyama, choose_steps
+from uidd.likelihood.cubature import moments_in
+
+
+class Bent(eqx.Module):
+    """A drift and a noise that vary, with six parameters."""
+
+    theta: jax.Array
+
+    def drift_and_diffusion(self, z):
+        a, b, c, d, e, f = self.theta
+        drift = jnp.stack([-a * z[0] + b * jnp.sin(z[1]), -c * z[1] - z[0] * z[1]])
+        sigma = jnp.array([[1.0, 0.0], [0.0, 1.0]]) * jnp.exp(d * z[0]) + jnp.array([[e, 0.0], [f, 0.0]])
+        return drift, sigma
+
+
+THETA, START, DT = np.array([1.0, 0.7, 0.8, 0.2, 0.1, -0.3]), np.array([0.6, -0.4]), 0.1
+
+
+@pytest.mark.parametrize("likelihood", [EulerMaruyama(), Cubature(1, 4), Cubature(2, 2)])
+def test_the_rows_give_the_information(likelihood, x64):
+    """J^T J = E[g g^T]. The score g is quadratic in the noise, so five Gauss-Hermite nodes are exact."""
+    theta, start = jnp.asarray(THETA), jnp.asarray(START)
+    shift, root = likelihood.moments(Bent(theta), start, DT)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+    weights = weights / weights.sum()
+    expected = np.zeros((6, 6))
+    for x, p in zip(nodes, weights, strict=True):
+        for y, q in zip(nodes, weights, strict=True):
+            increment = shift + root @ jnp.array([x, y])
+            g = jax.grad(lambda t, i=increment: likelihood.log_density(Bent(t), start, i, DT))(theta)
+            expected += p * q * np.outer(g, g)
+    J = jax.jacobian(lambda t: likelihood.deviations(Bent(t), start, DT, root))(theta)
+    assert J.shape == (5, 6)
+    np.testing.assert_allclose(J.T @ J, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_euler_is_straight_already_and_the_finer_scheme_keeps_the_noise(x64):
+    dynamics, start = Bent(jnp.asarray(THETA)), jnp.asarray(START)
+    increment = jnp.array([0.3, -0.2])
+    np.testing.assert_allclose(
+        EulerMaruyama().straightened(dynamics, start, increment, DT), increment, rtol=1e-12
+    )
+    noise = jnp.array([0.7, -1.2])
+    shift, root = Cubature(2, 4).moments(dynamics, start, DT)
+    straight = Cubature(2, 4).straightened(dynamics, start, shift + root @ noise, DT)
+    drift, sigma = dynamics.drift_and_diffusion(start)
+    np.testing.assert_allclose(straight, drift * DT + np.sqrt(DT) * sigma @ noise, rtol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_number_of_steps_that_is_an_argument_gives_the_same_moments(steps, x64):
+    dynamics, start = Bent(jnp.asarray(THETA)), jnp.asarray(START)
+    found = jax.jit(moments_in)(dynamics, start, 0.4, jnp.asarray(steps))
+    for a, b in zip(found, Cubature(steps, 4).moments(dynamics, start, 0.4), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+class Steep(eqx.Module):
+    """dz = -z dt + dB, and wildly steep beyond 5."""
+
+    def drift_and_diffusion(self, z):
+        return -z * (1 + 1e3 * (jnp.abs(z) > 5)), jnp.eye(1)
+
+
+def test_a_few_wild_states_do_not_choose_the_scheme_where_they_do_not_count(x64):
+    starts = np.random.default_rng(0).standard_normal((200, 1))
+    dt = np.full(200, 0.05)
+    tame = choose_steps(Steep(), starts, dt, 10_000)
+    starts[[0, 100]] = 6.0
+    assert choose_steps(Steep(), starts, dt, 10_000, counted=0.98).likelihood == tame.likelihood
+    everything = choose_steps(Steep(), starts, dt, 10_000)
+    assert everything.likelihood.steps > tame.likelihood.steps
