@@ -26,6 +26,8 @@ TRIALS, LEAST_DAMPING = 7, 1e-3
 GUESSES = 3
 # A step must bring so much of what it promised; how far it may move the precisions.
 KEPT, PACE = 0.25, 10.0
+# In nats: what the data's log-density may differ from a promise in any case.
+LEEWAY = 9.0
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,10 @@ def climb(
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
         before = found.value - rim.cost(weights, vector)
         taken, whole = False, far
-
         if not far:
             x, tuned = quadratic.solved(weights, precision, pace)
             promised, kept = rise(quadratic, before, x)
-            taken = kept > promised - abs(promised) / 2 - DOUBT
+            taken = kept > promised - abs(promised) / 2 - LEEWAY
             whole = taken and pace == widest
             pace = widest if taken else min(pace**0.5, PACE)
             if taken:
