@@ -13,7 +13,7 @@ from uidd.systems import Linear, Trap
 from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
 from uidd.thermodynamics import entropy_production
 from uidd.training import fit, fit_linear
-from uidd.training.gauss_newton import Factored, LocalPosterior
+from uidd.training.local_posterior import Factored, LocalPosterior
 from uidd.training.rim import Rim
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..models import Coefficients, Ensemble, Model
-from .gauss_newton import Factored, Solution
+from .gauss_newton import Solution
+from .local_posterior import Factored
 
 PAIRS = 16
 

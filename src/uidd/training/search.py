@@ -24,10 +24,11 @@ from ..likelihood import (
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
-from .gauss_newton import MEANINGLESS, Solution, carried_over, climb
+from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
 from .leg import Leg
 from .linear_start import LinearModel
+from .local_posterior import MEANINGLESS
 from .rim import Rim
 from .scores import Sample, log_densities, straightened
 from .selection import networks_called_for

@@ -8,7 +8,7 @@ import scipy.stats
 from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
-from .gauss_newton import Factored
+from .local_posterior import Factored
 from .scores import Sample, fisher, log_densities, scores
 
 # Two networks tested once in every fit: one false alarm in some thousand fits.
