@@ -93,7 +93,7 @@ def make_run(tmp_path_factory, random_dynamics):
         history = tuple(EpochRecord(k, 100 * k, 1.0 / (k + 1), 1.1 / (k + 1)) for k in range(epochs))
         fit = Fit(
             model=model,
-            ensemble=Ensemble(model, np.zeros((0, 1)), np.zeros(1, bool)),
+            ensemble=Ensemble.none(model),
             history=history,
             result=Result(),
             seconds=12.0,

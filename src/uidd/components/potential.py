@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
+from .bumps import Bumps
 from .network import Network
 from .polynomial import Polynomial
 
@@ -75,18 +76,19 @@ class SumOfSquaresPotential(AbstractPotential):
 
 
 class QuadraticPotential(AbstractPotential):
-    """V(z) = z^T S z / 2 + c . z + p(z) + u(z), or the first two terms alone.
+    """V(z) = z^T S z / 2 + c . z + p(z) + u(z) + b(z), or the first two terms alone.
 
     The first two are the potential of a linear system. The others bend it: a polynomial p of fourth degree
-    that levels off outside of the data, and a bounded network u. Where they are present S, which is positive
-    definite, and c stay as they are: S outgrows all other terms, so e^-V is integrable whatever their
-    weights. These enter V linearly, so a few Gauss-Newton steps find them.
+    that levels off outside of the data, a bounded network u, and bumps b. Where they are present S, which is
+    positive definite, and c stay as they are: S outgrows all other terms, so e^-V is integrable whatever
+    their weights. These enter V linearly, so a few Gauss-Newton steps find them.
     """
 
     stiffness: Matrix
     slope: State
     polynomial: Polynomial | None
     network: Network | None
+    bumps: Bumps | None
     least: float = eqx.field(static=True)
 
     @property
@@ -102,44 +104,52 @@ class QuadraticPotential(AbstractPotential):
     def __call__(self, z: State) -> Scalar:
         """V(z)."""
         V = z @ self._symmetric @ z / 2 + jnp.dot(self.slope, z)
-        if self.network is None or self.polynomial is None:
+        if self.network is None or self.polynomial is None or self.bumps is None:
             return V
-        return V + self.polynomial(z) + self.network(z)[0]
+        return V + self.polynomial(z) + self.network(z)[0] + self.bumps(z)
 
     def gradient(self, z: State) -> State:
         """grad V, the network's derivative pushed forward."""
         dV = self._symmetric @ z + self.slope
-        if self.network is None or self.polynomial is None:
+        if self.network is None or self.polynomial is None or self.bumps is None:
             return dV
-        return dV + self.polynomial.gradient(z) + self.network.with_jacobian(z)[1][:, 0]
+        du = self.network.with_jacobian(z)[1][:, 0]
+        return dV + self.polynomial.gradient(z) + du + self.bumps.gradient(z)
 
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "QuadraticPotential":
         """S = stiffness and c = -S mean; nothing bends."""
         polynomial = None if self.polynomial is None else Polynomial.zero(len(mean))
         network = self.network and self.network.starting_at(jnp.zeros(1))
-        return QuadraticPotential(stiffness, -stiffness @ mean, polynomial, network, self.least)
+        bumps = self.bumps and eqx.tree_at(lambda b: b.heights, self.bumps, 0 * self.bumps.heights)
+        return QuadraticPotential(stiffness, -stiffness @ mean, polynomial, network, bumps, self.least)
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Specification of `QuadraticPotential`, with a network of `width` units; 0 for the quadratic alone."""
+    """Specification of `QuadraticPotential`: a network of `width` units at `scales`, and bumps beside it.
 
-    width: int = 192
-    scales: tuple[float, ...] = (1.0, 3.0)
+    With a width of 0 the quadratic alone is left.
+    """
+
+    width: int = 64
+    scales: tuple[float, ...] = (1.0,)
     least: float = 1e-3
+    bumps: int = 192
+    bump_scale: float = 3.0
 
     @property
     def plain(self) -> "Quadratic":
-        """Without its network."""
+        """Without what bends it."""
         return Quadratic(0, (), self.least)
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> QuadraticPotential:
         """The unit matrix, and units whose readout is zero."""
         S, c = jnp.eye(dimension), jnp.zeros(dimension)
         if not self.width:
-            return QuadraticPotential(S, c, None, None, self.least)
+            return QuadraticPotential(S, c, None, None, None, self.least)
         network = Network.drawn(dimension, 1, self.width, self.scales, dense=True, key=key)
-        return QuadraticPotential(S, c, Polynomial.zero(dimension), network, self.least)
+        bumps = Bumps.drawn(dimension, self.bumps, self.bump_scale)
+        return QuadraticPotential(S, c, Polynomial.zero(dimension), network, bumps, self.least)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,9 @@ class Architecture:
                     fail("scales", "at least one number", "none")
                 for scale in options["scales"]:
                     positive("scales", scale)
+            if "bumps" in options:
+                whole_number("bumps", options["bumps"])
+                positive("bump_scale", options["bump_scale"])
             for width in options.get("widths", ()):
                 whole_number("widths", width)
 

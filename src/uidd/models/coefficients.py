@@ -26,8 +26,8 @@ class Coefficients:
         chosen: The dynamics with nothing but these weights.
         frozen: The dynamics with everything else.
         group: For every coefficient its group, or -1 for constants. A group is one component's readout at
-            one scale of its units, or V's terms of one degree; it shares a prior N(0, 1 / precision), which
-            the data choose.
+            one scale of its units, V's terms of one degree, or its bumps; it shares a prior
+            N(0, 1 / precision), which the data choose.
         component: For every coefficient 0, 1 or 2: of V, of sigma, of W.
     """
 
@@ -86,8 +86,8 @@ class Coefficients:
             for node in jax.tree.leaves(part, is_leaf=lambda n: isinstance(n, Network)):
                 if isinstance(node, Network):
                     usual = (1e-3 if own == 0 else 1.0) * np.asarray(node.scales) ** 4
-            if isinstance(part, QuadraticPotential) and part.network is not None:
-                usual = [*usual, *[1e-2] * len(HIGHER_DEGREES)]
+            if isinstance(part, QuadraticPotential) and part.bumps is not None:
+                usual = [*usual, *[1e-2] * len(HIGHER_DEGREES), 1e-3 * part.bumps.scale**4]
             if (self.group_owner == own).any():
                 found[self.group_owner == own] = usual
         return found
@@ -132,15 +132,14 @@ def _labels(node, base: int):
         )
         if isinstance(node, PlaneCirculation):
             return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
-        if isinstance(node, QuadraticPotential) and node.network is not None and node.polynomial is not None:
-            # Where a network bends V, S and c stay: they are what keeps e^-V integrable.
-            frozen = [np.full(part.shape, FROZEN) for part in (node.stiffness, node.slope)]
-            labelled = eqx.tree_at(lambda n: (n.stiffness, n.slope), labelled, frozen)
-            for k, degree in enumerate(HIGHER_DEGREES):
-                group = np.full(getattr(node.polynomial, degree).shape, base + len(node.network.scales) + k)
-                labelled = eqx.tree_at(
-                    lambda n, degree=degree: getattr(n.polynomial, degree), labelled, group
-                )
+        if isinstance(node, QuadraticPotential) and node.network is not None:
+            # Where something bends V, S and c stay: they are what keeps e^-V integrable.
+            stay = lambda n: (n.stiffness, n.slope, n.bumps.planes, n.bumps.centers)  # noqa: E731
+            labelled = eqx.tree_at(stay, labelled, [np.full(part.shape, FROZEN) for part in stay(node)])
+            bend = lambda n: (*(getattr(n.polynomial, d) for d in HIGHER_DEGREES), n.bumps.heights)  # noqa: E731
+            first = base + len(node.network.scales)
+            groups = [np.full(part.shape, first + k) for k, part in enumerate(bend(node))]
+            labelled = eqx.tree_at(bend, labelled, groups)
         return labelled
     return np.full(node.shape, FREE)
 

@@ -15,44 +15,56 @@ from .files import describe, restore, weights
 from .model import Model
 
 
+# So many deviations, in both directions, are made into models; the others serve averages.
+SHOWN = 16
+
+
 @dataclass(frozen=True)
 class Ensemble:
-    """Deviations of the coefficients from those of `center`, in pairs of opposite sign.
+    """Deviations of the coefficients from those of `center`, each of which may have either sign.
 
     Attributes:
         center: The fitted model.
-        deviations: Of the coefficients, one row a member; rows k and k + n/2 are opposite.
-        penalised: Which coefficients have a prior.
+        deviations: Of the coefficients, a row for two members on opposite sides of the center.
+        constants: What is left of each row in the coefficients without a prior when the readouts of their
+            component are given, and zero elsewhere.
         result: How the fit ended: members around a model that did not settle mean nothing.
     """
 
     center: Model
     deviations: np.ndarray
-    penalised: np.ndarray
+    constants: np.ndarray
     result: Result = field(default_factory=Result)
 
+    @classmethod
+    def none(cls, center: Model) -> "Ensemble":
+        """Nothing known about a model."""
+        nothing = np.zeros((0, len(Coefficients.of(center.unit).vector)))
+        return cls(center, nothing, nothing)
+
     def __len__(self) -> int:
-        return len(self.deviations)
+        return 2 * min(len(self.deviations), SHOWN)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
-        """One model a member."""
+        """One model a member; the second half lies opposite the first."""
         own = Coefficients.of(self.center.unit)
-        moved = (own.dynamics(own.vector + row) for row in self.deviations)
+        shown = self.deviations[:SHOWN]
+        moved = (own.dynamics(own.vector + row) for row in (*shown, *-shown))
         return tuple(eqx.tree_at(lambda m: m.unit, self.center, unit) for unit in moved)
 
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
-        arrays = [*weights(self.center), self.deviations.astype(np.float32), self.penalised]
+        rows = [self.deviations.astype(np.float32), self.constants.astype(np.float32)]
         ended = {"result": self.result.code, "message": self.result.message}
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
-        Container("ensemble", header, arrays).write(str(path))
+        Container("ensemble", header, [*weights(self.center), *rows]).write(str(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
-        *own, deviations, penalised = container.arrays
+        *own, deviations, constants = container.arrays
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
-        return cls(center, deviations.astype(np.float64), penalised, ended)
+        return cls(center, deviations.astype(np.float64), constants.astype(np.float64), ended)

@@ -15,10 +15,9 @@ from .records import Estimate
 
 DRAWS = 100_000
 # Members are compared on so many of the draws; the noise of the draws is common to all and drops out.
-COMPARED = 8192
+COMPARED = 4096
 # Members are followed this part of the way, and their first and second differences extrapolated: far out in
 # the tails a whole deviation may turn a noise or a current into something that no data support.
-SEVERAL = 4.0
 SHARE = 0.25
 
 
@@ -42,19 +41,18 @@ def entropy_production(
 
     A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
     would give a positive number. The curvature of the rate over the ensemble measures that. With
-    S(theta) the rate, <.> the mean over pairs of opposite deviations, and the constants of sigma and W
-    (a) and all other coefficients (b) varied one at a time,
+    S(theta) the rate and <.> the mean over pairs of opposite deviations, of all coefficients or of the
+    constants alone (those without a prior, as far as they are not known through the networks beside them),
 
-        rate = S - (<S>_a - S) + (<S>_b - S).
+        rate = S + (<S>_all - S) - 2 (<S>_constants - S).
 
-    The constants are fitted without a prior: their noise is in S, and is taken out, which is what the
-    product of two independent fits does. Coefficients under a prior are pulled towards zero, which takes
-    out twice their noise, and their variance is put back. The standard error joins the spread over the
-    ensemble and that of the draws from e^-V.
+    Coefficients under a prior are pulled towards zero, which takes out twice their noise: their variance
+    is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
+    and in that mean once more; it is taken out, which is what the product of two independent fits does. The
+    standard error joins the spread over the ensemble and that of the draws from e^-V.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
-    where the two differ by more than 2, or the member's rate is several times the model's, lie where nobody
-    has been; there the model's own value counts.
+    where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
 
     Args:
         fit: From `uidd.fit`, or its ensemble.
@@ -87,24 +85,24 @@ def entropy_production(
     some = unit[:: max(1, len(unit) // COMPARED)]
     V, s = (part[0] for part in rates(some, here))
 
-    def mean_rates(varied) -> np.ndarray:
-        energies, values = rates(some, np.where(varied, SHARE * ensemble.deviations, 0.0))
+    def mean_rates(deviations) -> tuple[np.ndarray, np.ndarray]:
+        """Odd and even part of the change along every deviation, at its whole length."""
+        energies, values = rates(some, SHARE * np.concatenate([deviations, -deviations]))
         gain = V - energies
         gain = gain - np.median(gain, axis=1, keepdims=True)
-        known = (np.abs(gain) < 2.0) & (values < SEVERAL * (s + s.mean()))
+        known = np.abs(gain) < 2.0
         weight = np.exp(np.where(known, gain, 0.0))
-        return np.sum(weight * np.where(known, values, s), axis=1) / weight.sum(axis=1)
+        means = np.sum(weight * np.where(known, values, s), axis=1) / weight.sum(axis=1)
+        there, back = np.split(means, 2)
+        return (there - back) / (2 * SHARE), ((there + back) / 2 - s.mean()) / SHARE**2
 
-    constant = ~ensemble.penalised & (own.component > 0)
-    everything = mean_rates(np.ones_like(constant))
-    constants, others = mean_rates(constant), mean_rates(~constant)
-    plain = s.mean()
-    rate += (-(constants.mean() - plain) + (others.mean() - plain)) / SHARE**2
-    half = len(everything) // 2  # opposite members: the even part is the bias, the odd part the spread
-    spread = float(np.sqrt(np.mean((everything[:half] - everything[half:]) ** 2) / 4)) / SHARE
-    even = float(np.std((everything[:half] + everything[half:]) / 2)) / SHARE**2
+    odd, even = mean_rates(ensemble.deviations)
+    noise = mean_rates(ensemble.constants)[1]
+    rate += even.mean() - 2 * noise.mean()
+    # The odd part is the spread of the rate; where that vanishes, as in equilibrium, the even part is left.
+    error = np.sqrt(np.mean(odd**2) + np.var(even) + monte_carlo**2)
     result = samples.result if ensemble.result.successful else ensemble.result
-    return Estimate(float(rate), float(np.sqrt(spread**2 + even**2 + monte_carlo**2)), result)
+    return Estimate(float(rate), float(error), result)
 
 
 @eqx.filter_jit

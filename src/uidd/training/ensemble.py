@@ -6,7 +6,7 @@ from ..models import Coefficients, Ensemble, Model
 from .gauss_newton import Solution
 from .local_posterior import Factored
 
-PAIRS = 16
+COUNT = 64
 
 
 def draw_ensemble(center: Model, weights: Coefficients, solution: Solution, *, seed: int) -> Ensemble:
@@ -24,9 +24,24 @@ def draw_ensemble(center: Model, weights: Coefficients, solution: Solution, *, s
     blocks = solution.found.blocks - solution.found.blocks.mean(axis=0)
     count = len(blocks)
     rows = []
-    for _ in range(PAIRS):
+    for _ in range(COUNT):
         repeats = np.bincount(generator.integers(count, size=count), minlength=count)
         pull = np.where(weights.penalised, generator.standard_normal(len(L)) * np.sqrt(L), 0.0)
         rows.append(factor.solve((repeats - 1.0) @ blocks + pull))
     deviations = np.asarray(rows)
-    return Ensemble(center, np.concatenate([deviations, -deviations]), weights.penalised)
+    return Ensemble(center, deviations, _constants(deviations, weights, factor))
+
+
+def _constants(deviations: np.ndarray, weights: Coefficients, factor: Factored) -> np.ndarray:
+    """What is left of the coefficients without a prior once the readouts of their component are given.
+
+    A constant and the mean of the network beside it are known by their sum only. With C the covariance, a the
+    constants of a component and b its readouts, what is left of a is a - C_ab C_bb^-1 b.
+    """
+    kept = np.where(weights.penalised, 0.0, deviations)
+    for k in set(weights.component[weights.penalised]):
+        own = weights.component == k
+        a, b = own & ~weights.penalised, own & weights.penalised
+        C = factor.solve(np.eye(len(own))[:, b])
+        kept[:, a] -= Factored.of(C[b]).solve(deviations[:, b].T).T @ C[a].T
+    return kept

@@ -225,7 +225,7 @@ class _Task:
             dynamics, specification = search.dynamics_of(leg), search.specification(leg)
             weights, likelihood, result = Coefficients.of(dynamics), search.likelihood_of(leg), stopped
             model = self.model(dynamics, specification)
-            ensemble = Ensemble(model, np.zeros((0, len(weights.vector))), weights.penalised)
+            ensemble = Ensemble.none(model)
         else:
             found = search.found(leg, solution)
             likelihood, result, weights = found.likelihood, found.result, found.weights
@@ -258,7 +258,7 @@ class _Task:
         model = refined if left else self.model(plain, self.architecture.plain)
         own = Coefficients.of(model.unit)
         if result.code in ("interrupted", "not_finite"):
-            ensemble = Ensemble(model, np.zeros((0, len(own.vector))), own.penalised)
+            ensemble = Ensemble.none(model)
         else:
             solution: Solution = known(
                 own, likelihood, self.sample(), Rim.of(self.pairs.start), seed=self.seed
