@@ -163,7 +163,7 @@ class _Task:
             count = min(MOST_BLOCKS, int(origins.max()) + 1)
             block = np.repeat(origins * count // (origins.max() + 1), lengths)
         else:
-            count = min(2 * FEWEST_BLOCKS, len(self.pairs.dt))
+            count = min(MOST_BLOCKS, len(self.pairs.dt))
             block = np.arange(len(self.pairs.dt)) * count // len(self.pairs.dt)
         return Sample(self.pairs, block, count)
 

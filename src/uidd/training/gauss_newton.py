@@ -68,12 +68,14 @@ def climb(
     moving: tuple[str, ...] = COMPONENTS,
     far: bool = False,
     near: bool = False,
+    metric: AbstractLikelihood | None = None,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution and pairs are many, over the recorded ones.
+    start is `near` the solution and pairs are many, over the recorded ones. On the way it may be that of
+    another likelihood, `metric`: steps are a little longer or shorter then, and end in the same place.
 
     With every step the precisions go to the maximum of the evidence of this quadratic model (MacKay's
     iteration): a group that the data do not call for gets an infinite precision and vanishes. Where the
@@ -91,7 +93,7 @@ def climb(
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = -1e30 if far else middle - 20.0
-    recorded = near and len(data) > ENOUGH_PAIRS * len(vector)
+    recorded = near and know_enough(data, weights)
     F = found = None
 
     def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
@@ -106,7 +108,9 @@ def climb(
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
         if F is None:
-            F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
+            F = fisher(weights, vector, metric or likelihood, seen, seed=seed + step) * (
+                len(data) / len(seen)
+            )
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
@@ -144,6 +148,11 @@ def climb(
     F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
     found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
     return Solution(vector, precision, F, found, float(gain))
+
+
+def know_enough(data: Sample, weights: Coefficients) -> bool:
+    """Whether recorded next states are as good for the information as the model's own."""
+    return len(data) > ENOUGH_PAIRS * len(weights.vector)
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

@@ -14,7 +14,7 @@ from ..likelihood import AbstractGaussian, AbstractLikelihood
 from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
-SEGMENT, CHUNK = 8192, 1024
+SEGMENT, CHUNK = 8192, 512
 MOST_BELOW = 10.0
 # Of the Jacobian of one transition's mean and covariance.
 MOST_ROWS = 9
@@ -159,11 +159,15 @@ def fisher(
 
 def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
     """The pairs as Euler's scheme would have made them: what asks about a model needs no finer likelihood."""
-    found = [
-        np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
-        for pairs, count, _ in data.segments()
-    ]
-    return replace(data, pairs=Transitions(data.pairs.start, np.concatenate(found), data.pairs.dt))
+    found = np.concatenate(
+        [
+            np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
+            for pairs, count, _ in data.segments()
+        ]
+    )
+    # Where the model is still wild a pair stays as it was recorded.
+    increment = np.where(np.isfinite(found).all(axis=1, keepdims=True), found, data.pairs.increment)
+    return replace(data, pairs=Transitions(data.pairs.start, increment, data.pairs.dt))
 
 
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
