@@ -14,7 +14,6 @@ from .container import Container
 from .files import describe, restore, weights
 from .model import Model
 
-
 # So many deviations, in both directions, are made into models; the others serve averages.
 SHOWN = 16
 
