@@ -69,21 +69,22 @@ def test_the_gradient_of_V_is_its_derivative_and_so_is_the_hessian_at_the_origin
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("stiffness", [1.0, 1e-2])
 def test_V_grows_without_bound_along_every_ray_whatever_the_weights(dimension, stiffness, x64, fresh_seed):
-    """Polynomial and network are bounded, so V - z^T S z / 2 >= -|c| |z| - const."""
+    """Polynomial, network and bumps are bounded, so V - z^T S z / 2 >= -|c| |z| - const."""
     generator = np.random.default_rng(fresh_seed)
     start = QUADRATIC.build(dimension, key=jax.random.key(0)).starting_at(
         stiffness * jnp.eye(dimension), jnp.zeros(dimension), key=jax.random.key(0)
     )
-    parts, structure = jax.tree.flatten((start.polynomial, start.network.readout))
+    parts, structure = jax.tree.flatten((start.polynomial, start.network.readout, start.bumps.heights))
     bend = jax.tree.unflatten(structure, [10 * generator.standard_normal(part.shape) for part in parts])
-    potential = eqx.tree_at(lambda p: (p.polynomial, p.network.readout), start, bend)
+    potential = eqx.tree_at(lambda p: (p.polynomial, p.network.readout, p.bumps.heights), start, bend)
     u = states(dimension, fresh_seed, 30)
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     # No coordinate of the polynomial exceeds 7.5, and no |h_n| exceeds that of 7.5.
     x = 7.5
     largest = [1, x, max((x**2 - 1) / 2**0.5, 1), (x**3 + 3 * x) / 6**0.5, (x**4 + 6 * x**2 + 3) / 24**0.5]
     sizes = [float(jnp.abs(part).sum()) for part in jax.tree.leaves(bend[0])]
-    least = sum(size * max(largest) for size in sizes) + sum(np.abs(part).sum() for part in bend[1])
+    least = sum(size * max(largest) for size in sizes)
+    least += sum(np.abs(part).sum() for part in (*bend[1], bend[2]))
     for t in (1.0, 1e2, 1e4, 1e6):
         V = np.asarray(jax.vmap(potential)(jnp.asarray(t * u)))
         assert (stiffness * t**2 / 2 - least <= V).all()

@@ -69,12 +69,12 @@ def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
 def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
-    """V: S, c, a polynomial, 192 units; sigma: 32 units; W: 64, and planes."""
+    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes."""
     spec, D = Architecture(), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
     leaves, below = jax.tree.leaves(model), D * (D - 1) // 2
     assert all(isinstance(leaf, jax.Array) for leaf in leaves)
-    count = D * D + D + weights_of(D, (192,), 1) + weights_of(D, (32,), D)
+    count = D * D + D + weights_of(D, (64,), 1) + 192 * (2 * D + 3) + weights_of(D, (32,), D)
     # All terms of degree 1 to 4; above five dimensions cubes and fourth powers of single coordinates only.
     count += comb(D + 4, 4) - 1 if D <= 5 else D + below + 3 * D
     if D > 3:
@@ -193,6 +193,8 @@ def test_a_time_reversed_model_flips_the_irreversible_drift_only(model, z, quick
         ({"diffusion": Constant("tridiagonal")}, "`shape` must be a known name"),
         ({"circulation": Uniform("diagonal")}, "`shape` must be a known name"),
         ({"potential": Quadratic(-1)}, "`width` must be a whole number of at least 0"),
+        ({"potential": Quadratic(bumps=0)}, "`bumps` must be a whole number of at least 1"),
+        ({"potential": Quadratic(bump_scale=0.0)}, "`bump_scale` must be a positive number"),
         ({"diffusion": Varying(0)}, "`width` must be a whole number of at least 1"),
         ({"circulation": Drawn(8, ())}, "`scales` must be at least one number"),
         ({"circulation": Drawn(8, (0.0,))}, "`scales` must be a positive"),

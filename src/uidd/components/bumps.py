@@ -1,7 +1,6 @@
 """Bumps: what a potential does in one place and nowhere else."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.stats
@@ -40,11 +39,11 @@ class Bumps(eqx.Module):
         normal = scipy.stats.norm.ppf(points[:count].clip(1e-3, 1 - 1e-3)).reshape(count, 3, dimension)
         centers, planes = SPREAD * normal[:, 0], np.zeros((count, dimension, 2))
         planes[..., : min(2, dimension)], _ = np.linalg.qr(normal[:, 1:].transpose(0, 2, 1))
-        directions = scale * planes.transpose(2, 1, 0)
-        axes = [(A, np.einsum("dn,nd->n", A, centers)) for A in directions]
-        return jax.tree.map(
-            lambda part: jnp.asarray(part, jnp.result_type(float)), cls(*axes, np.zeros(count), scale)
+        across, along = (
+            (jnp.asarray(scale * A.T, float), jnp.asarray(scale * np.sum(A * centers, axis=1), float))
+            for A in (planes[..., 0], planes[..., 1])
         )
+        return cls(across, along, jnp.zeros(count), scale)
 
     def __call__(self, z: State) -> Scalar:
         """b(z)."""
