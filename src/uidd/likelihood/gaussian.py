@@ -46,6 +46,7 @@ class AbstractGaussian(AbstractLikelihood):
         A = L^-1 dL.
         """
         shift, L = self.moments(dynamics, start, dt)
-        A = jax.vmap(lambda column: solve_lower(root, column), in_axes=1, out_axes=1)(L)
-        below = jnp.tril_indices(len(start), -1)
-        return jnp.concatenate([solve_lower(root, shift), 2**0.5 * jnp.diag(A), A[below]])
+        # The inverse, since it is constant: derivatives are products then, where solves would be repeated.
+        inverse = jax.vmap(lambda column: solve_lower(root, column), out_axes=1)(jnp.eye(len(start)))
+        A, below = inverse @ L, jnp.tril_indices(len(start), -1)
+        return jnp.concatenate([inverse @ shift, 2**0.5 * jnp.diag(A), A[below]])

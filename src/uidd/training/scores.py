@@ -16,8 +16,8 @@ from ..models import Coefficients
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 512
 MOST_BELOW = 10.0
-# Of the Jacobian of one transition's mean and covariance; beyond so many dimensions it costs too much.
-MOST_ROWS, MOST_DIMENSIONS = 9, 12
+# Of the Jacobian of one transition's mean and covariance.
+MOST_ROWS = 9
 # Of one sum of g g^T: more pairs than that make it no better.
 MOST_PRODUCTS = 10**11
 
@@ -131,13 +131,13 @@ def fisher(
     """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
 
     Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small
-    there. For a Gaussian density it is known, J^T J; in some dimensions J is seen through random combinations
-    of its rows, and in many, or for other densities, next states are drawn. Such draws make the information
-    of hundreds of coefficients noisy, and with it the steps.
+    there. For a Gaussian density it is known, J^T J; in many dimensions J is seen through some random
+    combinations of its rows, and for other densities next states are drawn. Such draws make the
+    information of hundreds of coefficients noisy, and with it the steps.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total, used = np.zeros((len(vector), len(vector))), 0
-    known = isinstance(likelihood, AbstractGaussian) and data.pairs.start.shape[1] <= MOST_DIMENSIONS
+    known = isinstance(likelihood, AbstractGaussian)
     stride = -(-len(data) * (MOST_ROWS if known else 1) * len(vector) ** 2 // (2 * MOST_PRODUCTS))
     for index, (pairs, count, _) in enumerate(data.segments()):
         if index % stride:
