@@ -194,7 +194,7 @@ def test_a_time_reversed_model_flips_the_irreversible_drift_only(model, z, quick
         ({"circulation": Uniform("diagonal")}, "`shape` must be a known name"),
         ({"potential": Quadratic(-1)}, "`width` must be a whole number of at least 0"),
         ({"potential": Quadratic(bumps=0)}, "`bumps` must be a whole number of at least 1"),
-        ({"potential": Quadratic(bump_scale=0.0)}, "`bump_scale` must be a positive number"),
+        ({"potential": Quadratic(bump_scale=0.0)}, "`bump_scale` must be a positive finite number"),
         ({"diffusion": Varying(0)}, "`width` must be a whole number of at least 1"),
         ({"circulation": Drawn(8, ())}, "`scales` must be at least one number"),
         ({"circulation": Drawn(8, (0.0,))}, "`scales` must be a positive"),
