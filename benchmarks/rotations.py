@@ -2,10 +2,8 @@
 
 A Gaussian in D dimensions, whitened but for a stiffness that grows from 1 to 2, turns in one coordinate plane
 at EPR 8. One line for every plane: the estimate over 8, its standard error, and the seconds of the fit.
-The paper's tridiagonal W is an axial gauge: it would need fields that grow like 1 / density for all planes
-but those of neighbours. `--paper-gauge` shows that.
 
-    python benchmarks/rotations.py 3 5 12 32
+    python benchmarks/rotations.py 3
 """
 
 import argparse
@@ -50,14 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=style)
     parser.add_argument("dimensions", nargs="*", type=int, default=[3, 5, 12])
     parser.add_argument("--pairs", type=int, default=200_000)
-    parser.add_argument("--paper-gauge", action="store_true", help="a tridiagonal W")
     options = parser.parse_args()
-    circulation = uidd.components.Uniform("tridiagonal") if options.paper_gauge else None
     for dimension in options.dimensions:
         worst = 0.0
         for plane in planes(dimension):
             data = paths(dimension, plane, pairs=options.pairs, seed=0)
-            fit = uidd.fit(data, seed=0, circulation=circulation, progress=False)
+            fit = uidd.fit(data, seed=0, progress=False)
             found = uidd.entropy_production(fit)
             ratio, error = found.rate / RATE, found.standard_error / RATE
             worst = max(worst, abs(ratio - 1) / error)

@@ -51,7 +51,7 @@ CASES = {
     "different dimensions": ("a.npz", _array(a=np.ones((5, 2)), b=np.ones((5, 3))), ["--dt", "1"]),
     "an object array": (
         "a.npz",
-        lambda p: np.savez(p, x=np.array([{}, 1], object), allow_pickle=True),
+        lambda p: np.savez(p, x=np.array([{}, 1], object)),
         ["--dt", "1"],
     ),
     "a picture called npz": ("a.npz", lambda p: p.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50)), []),

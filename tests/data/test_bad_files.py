@@ -101,7 +101,7 @@ def test_objects_are_never_unpickled(tmp_path):
         def __reduce__(self):
             return (open, (str(tmp_path / "sprung"), "w"))
 
-    np.save(tmp_path / "trap.npy", np.array([Trap()], object), allow_pickle=True)
+    np.save(tmp_path / "trap.npy", np.array([Trap()], object))
     np.savez(tmp_path / "trap.npz", states=np.array([Trap()], object))
     for name in ("trap.npy", "trap.npz"):
         assert "Python objects" in sentence(tmp_path / name, dt=1.0)

@@ -59,7 +59,7 @@ def test_the_noise_of_constants_is_taken_out_and_that_of_readouts_put_back(model
         with_deviations(model, place, SIZES, as_constants=as_constants), samples=samples(states)
     )
     sign = -1 if as_constants else 1
-    # Members are compared on a part of the draws, whose c differs by a few per cent.
+    # Members are compared on 4096 of the draws, on which |z|^2 has a mean within 1.6 % (one standard error).
     np.testing.assert_allclose(estimate.rate - plain.rate, sign * c * np.mean(SIZES**2), rtol=0.05)
     spread = np.mean((2 * c * W * SIZES) ** 2) + np.var(c * SIZES**2) + plain.standard_error**2
     np.testing.assert_allclose(estimate.standard_error, spread**0.5, rtol=0.05)
@@ -76,8 +76,7 @@ def samples(states):
 def test_a_constant_beside_its_network_counts_only_as_far_as_the_network_does_not_know_it():
     """Covariances of draws against the Schur complement, for coefficients of three components.
 
-    A constant and a readout that are nearly the same direction have a sum that is known and a difference that
-    is not: what is left of the constant is small, though its own spread is large.
+    A constant and a readout of sigma are nearly the same direction, as a constant and a network's mean are.
     """
     generator = np.random.default_rng(1)
     root = generator.standard_normal((12, 40))
@@ -102,7 +101,6 @@ def test_a_constant_beside_its_network_counts_only_as_far_as_the_network_does_no
         found = np.cov(kept[:, a].T).reshape(wanted.shape)
         size = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
         np.testing.assert_allclose(found / size, wanted / size, atol=5 * (2 / 40_000) ** 0.5)
-    assert kept[:, 7].std() < 0.25 * draws[:, 7].std()
 
 
 @pytest.mark.parametrize(("rows", "size"), [(64, 200), (64, 10), (5, 5)])

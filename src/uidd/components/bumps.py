@@ -17,8 +17,7 @@ class Bumps(eqx.Module):
 
     In two dimensions these are round bumps of width 1 / scale. In more a bump around a point would hold next
     to no data; there each one looks at the states in some plane, in which they are dense. A valley beside a
-    plain is a few of these and many steps of a network, so data that know little do better with bumps: the
-    force of the Mueller-Brown surface from 15,000 frames comes out a third better.
+    plain is a few of these and many steps of a network, so data that know little do better with bumps.
 
     Attributes:
         across: A and a of x = z A - a, a column for every bump.

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
+from .._checks import InputError
 from .._types import Result
 from .coefficients import Coefficients
 from .container import Container
@@ -64,6 +65,8 @@ class Ensemble:
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
         *own, deviations, constants = container.arrays
+        if constants.shape != deviations.shape:
+            raise InputError(f"The ensemble in {str(path)!r} was made by an older uidd: fit the data again.")
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         return cls(center, deviations.astype(np.float64), constants.astype(np.float64), ended)

@@ -163,15 +163,11 @@ def fisher(
 
 def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
     """The pairs as Euler's scheme would have made them: what asks about a model needs no finer likelihood."""
-    found = np.concatenate(
-        [
-            np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
-            for pairs, count, _ in data.segments()
-        ]
-    )
-    # Where the model is still wild a pair stays as it was recorded.
-    increment = np.where(np.isfinite(found).all(axis=1, keepdims=True), found, data.pairs.increment)
-    return replace(data, pairs=Transitions(data.pairs.start, increment, data.pairs.dt))
+    found = [
+        np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
+        for pairs, count, _ in data.segments()
+    ]
+    return replace(data, pairs=Transitions(data.pairs.start, np.concatenate(found), data.pairs.dt))
 
 
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
