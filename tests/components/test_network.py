@@ -65,3 +65,14 @@ def test_contracted_and_hidden_jacobians_equal_those_by_automatic_differentiatio
     np.testing.assert_allclose(contracted, np.einsum("nja,ja->n", weights, jacobian), rtol=1e-6, atol=1e-8)
     _, hidden = network.with_hidden_jacobian(z)
     np.testing.assert_allclose(hidden @ network.readout[0], jacobian, rtol=1e-6, atol=1e-8)
+
+
+def test_derivatives_of_outputs_along_directions_of_their_own_equal_those_of_the_jacobian(x64):
+    """d_a value_a = sum_j J_ja direction_ja, for several sets of directions at once."""
+    network = Network(3, 4, (6,), "tanh", key=jax.random.key(0))
+    z, directions = jnp.array([0.3, -0.2, 0.5]), np.random.default_rng(0).standard_normal((2, 3, 4))
+    value, found = network.with_own_derivatives(z, *directions)
+    np.testing.assert_allclose(value, network(z), rtol=1e-12)
+    jacobian = jax.jacfwd(network)(z).T
+    for each, along in zip(found, directions, strict=True):
+        np.testing.assert_allclose(each, np.sum(jacobian * along, axis=0), rtol=1e-10)

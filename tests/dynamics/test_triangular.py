@@ -10,7 +10,7 @@ from uidd.dynamics import cholesky, solve_lower
 ROUNDING = 1e-10  # the condition number of the random matrices is below a thousand
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 12])
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5, 12])
 def test_solve_lower_equals_the_general_solver_in_value_and_gradient(dimension, x64, fresh_seed, quickly):
     """The gradients count for the lower triangle only: what is above it does not enter."""
     generator = np.random.default_rng(fresh_seed)
@@ -31,7 +31,15 @@ def test_solve_lower_equals_the_general_solver_in_value_and_gradient(dimension, 
         np.testing.assert_allclose(gradient, truth, rtol=ROUNDING, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("dimension", [1, 3, 12, 20])
+@pytest.mark.parametrize("dimension", [3, 8])
+def test_solve_lower_takes_a_matrix_as_it_takes_its_columns(dimension, x64, fresh_seed, quickly):
+    generator = np.random.default_rng(fresh_seed)
+    L = np.tril(generator.standard_normal((dimension, dimension)), -1) + 2 * np.eye(dimension)
+    right = generator.standard_normal((dimension, 5))
+    np.testing.assert_allclose(quickly(solve_lower)(L, right), np.linalg.solve(L, right), rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 5, 12, 20])
 def test_cholesky_equals_numpys_and_its_gradient_the_finite_difference(dimension, x64, fresh_seed, quickly):
     """Central differences of 1e-5: their error is 1e-10 times a third derivative, and 1e-11 of rounding."""
     generator = np.random.default_rng(fresh_seed)

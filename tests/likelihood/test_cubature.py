@@ -11,6 +11,7 @@ import scipy.linalg
 
 from uidd import InputError
 from uidd.likelihood import Cubature, EulerMaruyama
+from uidd.models import Architecture
 
 A, SIGMA = np.array([[-1.0, 0.7], [-0.9, -0.6]]), np.array([[0.8, 0.0], [0.3, 0.5]])
 SCHEMES = [Cubature(1, 2), Cubature(1, 4), Cubature(3, 2), Cubature(2, 4)]
@@ -22,6 +23,8 @@ class Given(eqx.Module):
     f: Callable = eqx.field(static=True)
     sigma: Callable = eqx.field(static=True)
 
+    noise_is_uniform = False
+
     def drift_and_diffusion(self, z):
         return self.f(z), self.sigma(z)
 
@@ -29,6 +32,8 @@ class Given(eqx.Module):
 class Linear(eqx.Module):
     A: jax.Array
     sigma: jax.Array
+
+    noise_is_uniform = False
 
     def drift_and_diffusion(self, z):
         return self.A @ z, self.sigma
@@ -53,6 +58,36 @@ def test_a_linear_process_converges_with_the_order_of_the_scheme(order, x64):
         errors.append([np.linalg.norm(x - y) for x, y in zip(found, exact, strict=True)])
     np.testing.assert_allclose(np.polyfit(np.log(steps), np.log(errors), 1)[0], -order, atol=0.2)
     assert max(errors[-1]) < {2: 1e-3, 4: 1e-6}[order]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("dimension", [2, 6])
+def test_a_noise_known_to_be_uniform_gives_the_same_moments_as_one_looked_at_everywhere(
+    scheme, dimension, x64, random_dynamics, quickly
+):
+    uniform = random_dynamics(Architecture().plain, dimension, 0)
+    assert uniform.noise_is_uniform and not random_dynamics(Architecture(), dimension, 0).noise_is_uniform
+    given = Given(lambda z: uniform.drift(z), lambda z: uniform.diffusion(z))
+    z = jnp.linspace(-0.5, 0.5, dimension)
+    for found, wanted in zip(
+        *(quickly(lambda z, d=d: scheme.moments(d, z, 0.1))(z) for d in (uniform, given)), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_no_factorisation_of_the_library_is_called_in_any_dimension(random_dynamics):
+    """Two of them in one program, mapped over a batch, can wait for each other forever."""
+    for dimension in (3, 5, 13):
+        dynamics = random_dynamics(Architecture().plain, dimension, 0)
+        z, dt = jnp.zeros((4, dimension)), jnp.ones(4)
+
+        def loss(dynamics, z, increment, dt):
+            return jnp.mean(jax.vmap(lambda *pair: Cubature().log_density(dynamics, *pair))(z, increment, dt))
+
+        for function in (loss, jax.grad(loss)):
+            text = str(jax.make_jaxpr(function)(dynamics, z, z, dt))
+            assert "custom_linear_solve" in text
+            assert not any(f"{name}[" in text for name in ("cholesky", "triangular_solve", "lu"))
 
 
 @pytest.mark.parametrize("order", [2, 4])

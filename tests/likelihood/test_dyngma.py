@@ -50,6 +50,8 @@ class Linear(eqx.Module):
     A: jax.Array
     sigma: jax.Array
 
+    noise_is_uniform = False
+
     def drift_and_diffusion(self, z):
         return self.A @ z, self.sigma
 

@@ -15,6 +15,8 @@ class Bent(eqx.Module):
 
     theta: jax.Array
 
+    noise_is_uniform = False
+
     def drift_and_diffusion(self, z):
         a, b, c, d, e, f = self.theta
         drift = jnp.stack([-a * z[0] + b * jnp.sin(z[1]), -c * z[1] - z[0] * z[1]])
@@ -66,6 +68,8 @@ def test_a_number_of_steps_that_is_an_argument_gives_the_same_moments(steps, x64
 
 class Steep(eqx.Module):
     """dz = -z dt + dB, and wildly steep beyond 5."""
+
+    noise_is_uniform = False
 
     def drift_and_diffusion(self, z):
         return -z * (1 + 1e3 * (jnp.abs(z) > 5)), jnp.eye(1)

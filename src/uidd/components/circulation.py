@@ -13,6 +13,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .._types import Matrix, State
 from .network import Network
 
+# Of fields in planes, whose number and that of their units multiply.
+MOST_READOUTS = 768
+
 
 class AbstractCirculation(eqx.Module):
     """W(z) = -W(z)^T."""
@@ -62,8 +65,10 @@ class ConstantCirculation(AbstractCirculation):
     pairs: tuple[tuple[int, int], ...] = eqx.field(static=True)
 
     def __call__(self, z: State) -> Matrix:
-        """W."""
-        return _weighted_sum(_basis(self.pairs, len(z)), self.fields)
+        """W. By indices: it is the same for all states, and its derivatives are looked up, not multiplied."""
+        a, b = np.asarray(self.pairs).T
+        upper = jnp.zeros((len(z), len(z)), z.dtype).at[a, b].set(self.fields.astype(z.dtype))
+        return upper - upper.T
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
         """W, and zero."""
@@ -91,9 +96,9 @@ class PlaneCirculation(AbstractCirculation):
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
         """div W = sum_k a_k (b_k . grad h_k) - b_k (a_k . grad h_k)."""
-        (a, b), (h, J) = self.planes, self.network.with_jacobian(z)
-        div_W = a @ jnp.sum(b * J, axis=0) - b @ jnp.sum(a * J, axis=0)
-        return self.constant(z) + self._in_planes(h), div_W
+        a, b = self.planes
+        h, (along_a, along_b) = self.network.with_own_derivatives(z, a, b)
+        return self.constant(z) + self._in_planes(h), a @ along_b - b @ along_a
 
     def starting_at(self, circulation: Matrix) -> "PlaneCirculation":
         """W_0 = circulation, h = 0."""
@@ -172,7 +177,7 @@ class Full:
 @dataclass(frozen=True)
 class Drawn:
     """Specification of a W of drawn units: all fields (as `Full`) up to five dimensions, `PlaneCirculation`
-    with D planes above.
+    with D planes above, and fewer units beyond twelve: what the data have to determine stays within bounds.
     """
 
     width: int = 64
@@ -193,7 +198,8 @@ class Drawn:
             return FieldCirculation(network, pairs)
         network_key, plane_key = jax.random.split(key)
         planes = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
-        network = Network.drawn(dimension, dimension, self.width, self.scales, key=network_key)
+        width = max(1, min(self.width, MOST_READOUTS // dimension))
+        network = Network.drawn(dimension, dimension, width, self.scales, key=network_key)
         return PlaneCirculation(ConstantCirculation(jnp.zeros(len(pairs)), pairs), network, planes)
 
 

@@ -13,6 +13,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .._types import Matrix, State
 from .network import Network
 
+# Of drawn fields, whose number and that of their units multiply.
+MOST_READOUTS = 384
+
 
 def positive_part(s: Array) -> Array:
     """(sqrt(s^2 + 1) + s) / 2 > 0, the paper's map to positive numbers."""
@@ -97,11 +100,12 @@ class ScaledDiffusion(AbstractDiffusion):
         return 2 * positive_part(self.network(z))[:, None] * self.factor(z)
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
-        """(div M)_i = sum_j M_ij d_j log(s_i s_j), with d log s = dn / sqrt(n^2 + 1)."""
+        """(div M)_i = s_i sum_j Q_ij s_j d_j log(s_i s_j); Q = L L^T / 2, d log s = dn / sqrt(n^2 + 1)."""
         n, J = self.network.with_jacobian(z)
-        sigma, J = 2 * positive_part(n)[:, None] * self.factor(z), J / jnp.sqrt(n**2 + 1)
-        M = sigma @ sigma.T / 2
-        return sigma, jnp.sum(M * J.T, axis=1) + M @ jnp.sum(J * np.eye(len(z), dtype=z.dtype), axis=0)
+        s, L = 2 * positive_part(n), self.factor(z)
+        Q, scaled = L @ L.T / 2, s[:, None] * J / jnp.sqrt(n**2 + 1)
+        own = jnp.sum(scaled * np.eye(len(z), dtype=z.dtype), axis=0)
+        return s[:, None] * L, s * (jnp.sum(Q * scaled.T, axis=1) + Q @ own)
 
     def starting_at(self, sigma: Matrix) -> "ScaledDiffusion":
         """L = sigma, n = 0."""
@@ -117,8 +121,11 @@ class ConstantDiffusion(AbstractDiffusion):
     diagonal: State
 
     def __call__(self, z: State) -> Matrix:
-        """sigma."""
-        return _assemble(positive_part(self.diagonal), self.strict)
+        """sigma. By indices: it is the same for all states, and its derivatives are looked up."""
+        sigma = jnp.diag(positive_part(self.diagonal))
+        if self.strict is None:
+            return sigma
+        return sigma.at[np.tril_indices(len(z), -1)].set(self.strict)
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
         """sigma, and zero."""
@@ -180,7 +187,8 @@ class Triangular:
 @dataclass(frozen=True)
 class Varying:
     """Specification of a sigma of drawn units: `TriangularDiffusion` in up to three dimensions, where all of
-    sigma may vary, and `ScaledDiffusion` above, where its entries would be too many.
+    sigma may vary, and `ScaledDiffusion` above, where its entries would be too many; beyond twelve with fewer
+    units.
     """
 
     width: int = 32
@@ -193,9 +201,9 @@ class Varying:
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractDiffusion:
         """Drawn units with a zero readout."""
-        keys = jax.random.split(key)
+        keys, width = jax.random.split(key), max(1, min(self.width, MOST_READOUTS // dimension))
         fields = [
-            Network.drawn(dimension, n, self.width, self.scales, key=k)
+            Network.drawn(dimension, n, width, self.scales, key=k)
             for n, k in zip((dimension, dimension * (dimension - 1) // 2), keys, strict=True)
         ]
         if dimension > 3:

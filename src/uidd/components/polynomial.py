@@ -48,7 +48,8 @@ class Polynomial(eqx.Module):
         h, _ = _hermite(u)
         value = jnp.dot(self.linear, u) + u @ self._matrix(len(z)) @ u / 2
         for degree, c in self._higher:
-            value += jnp.dot(jnp.prod(_factors(h, degree), axis=0), c)
+            terms = h[:, degree] if _single(c, z) else jnp.prod(_factors(h, degree), axis=0)
+            value += jnp.dot(terms, c)
         return value
 
     def gradient(self, z: State) -> State:
@@ -57,7 +58,10 @@ class Polynomial(eqx.Module):
         h, dh = _hermite(u)
         total = self.linear + self._matrix(len(z)) @ u
         for degree, c in self._higher:
-            total += (_factors(dh, degree) * _others(_factors(h, degree))) @ c
+            if _single(c, z):
+                total += dh[:, degree] * c
+            else:
+                total += (_factors(dh, degree) * _others(_factors(h, degree))) @ c
         return total * slope
 
     @property
@@ -69,6 +73,11 @@ class Polynomial(eqx.Module):
         rows, columns = np.tril_indices(dimension)
         half = jnp.zeros((dimension, dimension)).at[rows, columns].set(self.quadratic)
         return half + half.T - jnp.diag(jnp.diag(half))
+
+
+def _single(c: Float[Array, " k"], z: State) -> bool:
+    """Whether the terms are powers of single coordinates, one for each."""
+    return len(c) == len(z)
 
 
 def _bounded(z: State) -> tuple[State, State]:

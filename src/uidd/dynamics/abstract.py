@@ -40,6 +40,11 @@ class AbstractDynamics(eqx.Module):
     def time_reversed(self) -> "AbstractDynamics":
         """The dynamics of the reversed stationary process: the same V and sigma, W with its sign flipped."""
 
+    @property
+    def noise_is_uniform(self) -> bool:
+        """Whether sigma is known to be the same everywhere, so that it need not be looked at twice."""
+        return False
+
     def potential_gradient(self, z: State) -> State:
         """grad V(z)."""
         return jax.grad(self.potential)(jnp.asarray(z, jnp.result_type(float)))

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
-from ..components import AbstractCirculation, AbstractDiffusion, AbstractPotential
+from ..components import AbstractCirculation, AbstractDiffusion, AbstractPotential, ConstantDiffusion
 from .abstract import AbstractDynamics
 
 
@@ -21,6 +21,11 @@ class ComponentDynamics(AbstractDynamics):
     circulation_component: AbstractCirculation
     temperature: float = eqx.field(static=True, default=1.0)
     direction: int = eqx.field(static=True, default=1)
+
+    @property
+    def noise_is_uniform(self) -> bool:
+        """Whether the component is constant."""
+        return isinstance(self.diffusion_component, ConstantDiffusion)
 
     def potential(self, z: State) -> Scalar:
         """V = V~ / T."""

@@ -72,7 +72,7 @@ def choose_steps(
 
 
 def _divergence(m: Array, L: Array, m_fine: Array, L_fine: Array) -> Array:
-    ratio = jax.vmap(lambda column: solve_lower(L, column), in_axes=1, out_axes=1)(L_fine)
+    ratio = solve_lower(L, L_fine)
     return (
         jnp.sum(solve_lower(L, m - m_fine) ** 2) / 2 + jnp.sum((jnp.eye(len(m)) - ratio @ ratio.T) ** 2) / 4
     )

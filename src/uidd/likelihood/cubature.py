@@ -82,10 +82,11 @@ def _rates(dynamics: AbstractDynamics, start: State, shift: State, P: Matrix) ->
     dimension = len(start)
     arms = cholesky(P).T * dimension**0.5
     d = jnp.concatenate([arms, -arms])
-    f, sigma = jax.vmap(dynamics.drift_and_diffusion)(start + shift + d)
-    contraction = f.T @ d
-    noise = jnp.einsum("kij,klj->il", sigma, sigma)
-    return f.mean(axis=0), (contraction + contraction.T + noise) / (2 * dimension)
+    uniform = dynamics.noise_is_uniform
+    f, sigma = jax.vmap(dynamics.drift_and_diffusion, out_axes=(0, None if uniform else 0))(start + shift + d)
+    noise = sigma @ sigma.T if uniform else jnp.einsum("kij,klj->il", sigma, sigma) / len(d)
+    contraction = f.T @ d / len(d)
+    return f.mean(axis=0), contraction + contraction.T + noise
 
 
 def _moved(state, rate, h):

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from .._checks import whole_number
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics, solve_lower
+from ..dynamics import AbstractDynamics, cholesky, solve_lower
 from .abstract import AbstractLikelihood
 
 
@@ -97,7 +97,7 @@ class DynGMA(AbstractLikelihood):
             covariance = jnp.einsum("k,ki,kj->ij", w, apart, apart) + h * jnp.einsum(
                 "k,kil,kjl->ij", w, sigma, sigma
             )
-            factor = jnp.linalg.cholesky(covariance)
+            factor = cholesky(covariance)
         return mean, factor
 
 

@@ -47,6 +47,6 @@ class AbstractGaussian(AbstractLikelihood):
         """
         shift, L = self.moments(dynamics, start, dt)
         # The inverse, since it is constant: derivatives are products then, where solves would be repeated.
-        inverse = jax.vmap(lambda column: solve_lower(root, column), out_axes=1)(jnp.eye(len(start)))
+        inverse = solve_lower(root, jnp.eye(len(start), dtype=root.dtype))
         A, below = inverse @ L, jnp.tril_indices(len(start), -1)
         return jnp.concatenate([inverse @ shift, 2**0.5 * jnp.diag(A), A[below]])

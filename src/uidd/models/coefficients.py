@@ -134,7 +134,7 @@ def _labels(node, base: int):
             return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
         if isinstance(node, QuadraticPotential) and node.network is not None:
             # Where something bends V, S and c stay: they are what keeps e^-V integrable.
-            stay = lambda n: (n.stiffness, n.slope, *n.bumps.across, *n.bumps.along)  # noqa: E731
+            stay = lambda n: (n.stiffness, n.slope, n.bumps.planes, n.bumps.centers)  # noqa: E731
             labelled = eqx.tree_at(stay, labelled, [np.full(part.shape, FROZEN) for part in stay(node)])
             bend = lambda n: (*(getattr(n.polynomial, d) for d in HIGHER_DEGREES), n.bumps.heights)  # noqa: E731
             first = base + len(node.network.scales)

@@ -12,8 +12,9 @@ from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
-# For every coefficient: near the solution so many make the recorded g g^T as good as the information.
-ENOUGH_PAIRS = 128
+# For every coefficient: near the solution so many make the recorded g g^T as good as the information; fewer
+# do in a linear model, all of whose coefficients the data see.
+ENOUGH_PAIRS, ENOUGH_PAIRS_LINEAR = 128, 16
 TRIALS, LEAST_DAMPING = 7, 1e-3
 # A step must bring so much of what it promised; how far it may move the precisions.
 KEPT, PACE = 0.25, 10.0
@@ -152,7 +153,7 @@ def climb(
 
 def know_enough(data: Sample, weights: Coefficients) -> bool:
     """Whether recorded next states are as good for the information as the model's own."""
-    return len(data) > ENOUGH_PAIRS * len(weights.vector)
+    return len(data) > (ENOUGH_PAIRS if weights.groups else ENOUGH_PAIRS_LINEAR) * len(weights.vector)
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

@@ -14,6 +14,8 @@ from ..models import Coefficients
 # Candidates for each distance from the data, in unit-size coordinates, and how many of them are used.
 DISTANCES, CANDIDATES, USED = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 4000, 128
 LOOKED_AT, CELL = 50_000, 0.5
+# In many dimensions a tree finds neighbours no faster than looking at all, and few states reach as far.
+FLAT, LOOKED_AT_ABOVE = 4, 4096
 CORE, NEIGHBOURS = 64, 16
 
 
@@ -41,7 +43,7 @@ class Rim:
     def of(cls, states: np.ndarray) -> "Rim":
         """Random displacements of recorded states that end away from all of them."""
         generator = np.random.default_rng(0)
-        stride = -(-len(states) // LOOKED_AT)
+        stride = -(-len(states) // (LOOKED_AT if states.shape[1] <= FLAT else LOOKED_AT_ABOVE))
         # Evenly spaced states, and those at the ends of every coordinate.
         ends = np.concatenate([np.argsort(column)[[0, 1, 2, -3, -2, -1]] for column in states.T])
         some = np.concatenate([states[::stride], states[ends]])

@@ -18,8 +18,9 @@ SEGMENT, CHUNK = 8192, 512
 MOST_BELOW = 10.0
 # Of the Jacobian of one transition's mean and covariance.
 MOST_ROWS = 9
-# Of one sum of g g^T: more pairs than that make it no better.
-MOST_PRODUCTS = 10**11
+# Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
+MOST_PRODUCTS, MOST_INFORMATION = 10**11, 2 * 10**11
+FEWEST_PAIRS = 1024
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,11 @@ class Sample:
         index = np.sort(generator.choice(len(self), count, replace=False))
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
-    def segments(self):
+    def segments(self, size: int = SEGMENT):
         """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""
-        for first in range(0, len(self), SEGMENT):
-            count = min(SEGMENT, len(self) - first)
-            index = np.minimum(np.arange(first, first + SEGMENT), len(self) - 1)
+        for first in range(0, len(self), size):
+            count = min(size, len(self) - first)
+            index = np.minimum(np.arange(first, first + size), len(self) - 1)
             arrays = tuple(jnp.asarray(part[index], jnp.result_type(float)) for part in self.pairs)
             yield arrays, count, self.block[first : first + count]
 
@@ -136,14 +137,12 @@ def fisher(
     information of hundreds of coefficients noisy, and with it the steps.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
-    total, used = np.zeros((len(vector), len(vector))), 0
-    known = isinstance(likelihood, AbstractGaussian)
-    stride = -(-len(data) * (MOST_ROWS if known else 1) * len(vector) ** 2 // (2 * MOST_PRODUCTS))
-    for index, (pairs, count, _) in enumerate(data.segments()):
-        if index % stride:
-            continue
+    total, known = np.zeros((len(vector), len(vector))), isinstance(likelihood, AbstractGaussian)
+    seen = data.some(_pairs_of_information(weights, likelihood, data), np.random.default_rng(seed))
+    size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
+    for index, (pairs, count, _) in enumerate(seen.segments(size)):
         start, _, dt = pairs
-        keys = jax.random.split(jax.random.fold_in(key, index), SEGMENT)
+        keys = jax.random.split(jax.random.fold_in(key, index), size)
         if known:
             rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys)
         else:
@@ -152,13 +151,27 @@ def fisher(
         rows = np.asarray(rows)[:count]
         rows = rows[np.isfinite(rows).all(axis=(1, 2))]
         # Where the model is still wild, one pair must not seem to know more than all others together.
-        size = np.abs(rows).max(axis=(1, 2), initial=0.0)
-        usual = 100 * np.median(size) if len(size) else 1.0
+        largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
+        usual = 100 * np.median(largest) if len(largest) else 1.0
         # In double precision: directions that the data hardly see must not turn negative.
-        tame = rows * np.minimum(1.0, usual / np.maximum(size, 1e-30))[:, None, None].astype(np.float64)
+        tame = rows * np.minimum(1.0, usual / np.maximum(largest, 1e-30))[:, None, None].astype(np.float64)
         flat = tame.reshape(-1, len(vector))
-        total, used = total + flat.T @ flat, used + count
-    return total * (len(data) / used)
+        total = total + flat.T @ flat
+    return total * (len(data) / len(seen))
+
+
+def rows_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> float:
+    """How many random rows `fisher` is made of; infinitely many where nothing is random."""
+    pairs, dimension = _pairs_of_information(weights, likelihood, data), data.pairs.start.shape[1]
+    if not isinstance(likelihood, AbstractGaussian):
+        return pairs
+    rows = dimension + dimension * (dimension + 1) // 2
+    return float("inf") if pairs == len(data) and rows <= MOST_ROWS else pairs * min(rows, MOST_ROWS)
+
+
+def _pairs_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> int:
+    rows = MOST_ROWS if isinstance(likelihood, AbstractGaussian) else 1
+    return min(len(data), max(FEWEST_PAIRS, MOST_INFORMATION // (rows * len(weights.vector) ** 2)))
 
 
 def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
@@ -190,9 +203,9 @@ def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 def _in_chunks(function, *arrays):
-    chunked = jax.tree.map(lambda a: a.reshape(SEGMENT // CHUNK, CHUNK, *a.shape[1:]), arrays)
+    chunked = jax.tree.map(lambda a: a.reshape(-1, CHUNK, *a.shape[1:]), arrays)
     found = jax.lax.map(lambda chunk: jax.vmap(function)(*chunk), chunked)
-    return jax.tree.map(lambda a: a.reshape(SEGMENT, *a.shape[2:]), found)
+    return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), found)
 
 
 @eqx.filter_jit

@@ -83,7 +83,11 @@ class Search:
         self.linear, self.bend = linear, bend
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
-        self.rim = Rim.of(data.pairs.start)
+
+    @cached_property
+    def rim(self) -> Rim:
+        """Places beyond the data."""
+        return Rim.of(self.data.pairs.start)
 
     @cached_property
     def free(self) -> FreeDrift:

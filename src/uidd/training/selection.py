@@ -9,9 +9,9 @@ from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
 from .local_posterior import Factored
-from .scores import Sample, fisher, log_densities, scores
+from .scores import Sample, fisher, log_densities, rows_of_information, scores
 
-# Two networks tested once in every fit: one false alarm in some thousand fits.
+# Three networks at one or two scales, tested once in every fit: one false alarm in some thousand fits.
 LARGEST_CHANCE = 1e-4
 
 
@@ -70,12 +70,17 @@ def networks_called_for(
     if not (np.isfinite(F).all() and np.isfinite(g).all()):
         return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in nuisances)
     L = np.append(precision, 0.0)[weights.group] * weights.penalised
-    return tuple(_tested(weights, F, L, g, nuisance, component) for component, nuisance in nuisances.items())
+    rows = rows_of_information(weights, likelihood, data)
+    return tuple(
+        _tested(weights, F, L, g, nuisance, component, rows) for component, nuisance in nuisances.items()
+    )
 
 
-def _tested(weights, F, L, g, nuisance, component) -> NetworkTest:
+def _tested(weights, F, L, g, nuisance, component, rows) -> NetworkTest:
     """Every scale of the units by itself; the smallest chance counts, times the number of scales."""
     fixed = nuisance & (np.diag(F) > 0)
+    # An F of random rows is explained too well: each free constant takes one row's worth of what is left.
+    lost = 1 / (1 - min(np.sum(fixed & ~weights.penalised) / rows, 0.5))
     held = F[np.ix_(fixed, fixed)]
     factor = Factored.of(held + np.diag(L[fixed]))
     own = (weights.component == component) & weights.penalised & ~nuisance
@@ -89,6 +94,7 @@ def _tested(weights, F, L, g, nuisance, component) -> NetworkTest:
         # The covariance of what is left, F - F B - B^T F + B^T F B; with free constants alone it is F - F B.
         shared = F[np.ix_(part, fixed)] @ explained
         rest = F[np.ix_(part, part)] - shared - shared.T + explained.T @ held @ explained
+        rest = rest * lost
         left = g[part] - explained.T @ pull
         mean, variance = np.trace(rest), 2 * np.sum(rest**2)
         freedom, statistic = 2 * mean**2 / variance, float(left @ left)
