@@ -12,16 +12,16 @@ from .._types import Matrix, Scalar, State
 
 # Coordinates are themselves within so many standard deviations of the data, and bounded beyond.
 REACH, MARGIN = 6.0, 1.5
-DEGREE, MOST_TERMS = 4, 100
+DEGREE, MOST_TERMS = 4, 350
 
 
 class Polynomial(eqx.Module):
     """p(z) = l . u + u^T Q u / 2 + sum_k c_k prod_d h_{n_kd}(u_d).
 
     Where the data are u = z; beyond it levels off. The h_n are Hermite's polynomials, orthonormal under a
-    unit Gaussian, and the n_k run over all terms of third and fourth degree; over powers of single
-    coordinates only, where all terms would be more than 100. Most potentials that people write down are such
-    polynomials; those that are not begin like one.
+    unit Gaussian, and the n_k run over all terms of third and fourth degree; above eight dimensions, where
+    these would be too many, over powers of single coordinates. Most potentials that people write down are
+    such polynomials; those that are not begin like one.
 
     Attributes:
         linear: l.

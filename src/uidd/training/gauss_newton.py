@@ -122,7 +122,9 @@ def climb(
             x, tuned = quadratic.solved(weights, precision, pace)
             promised, kept = rise(quadratic, before, x)
             taken = kept > promised - abs(promised) / 2 - LEEWAY
-            whole = taken and pace == widest
+            # A prior that was loosened as far as it may be in one step has not had its way yet.
+            held = bool((tuned < 1.01 * precision / pace).any())
+            whole = taken and pace == widest and not held
             pace = widest if taken else min(pace**0.5, PACE)
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)

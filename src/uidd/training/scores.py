@@ -16,8 +16,8 @@ from ..models import Coefficients
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 512
 MOST_BELOW = 10.0
-# Of the Jacobian of one transition's mean and covariance.
-MOST_ROWS = 9
+# Of the Jacobian of one transition's mean and covariance; and pairs, where it has more and each takes long.
+MOST_ROWS, MOST_MIXED = 9, 8192
 # Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
 MOST_PRODUCTS, MOST_INFORMATION = 10**11, 2 * 10**11
 FEWEST_PAIRS = 1024
@@ -162,16 +162,21 @@ def fisher(
 
 def rows_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> float:
     """How many random rows `fisher` is made of; infinitely many where nothing is random."""
-    pairs, dimension = _pairs_of_information(weights, likelihood, data), data.pairs.start.shape[1]
-    if not isinstance(likelihood, AbstractGaussian):
-        return pairs
-    rows = dimension + dimension * (dimension + 1) // 2
-    return float("inf") if pairs == len(data) and rows <= MOST_ROWS else pairs * min(rows, MOST_ROWS)
+    pairs, rows = _pairs_of_information(weights, likelihood, data), _rows_of(likelihood, data)
+    exact = pairs == len(data) and isinstance(likelihood, AbstractGaussian) and rows <= MOST_ROWS
+    return float("inf") if exact else pairs * min(rows, MOST_ROWS)
+
+
+def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
+    """Of one pair: the numbers in mean and covariance, or one draw."""
+    dimension = data.pairs.start.shape[1]
+    return dimension + dimension * (dimension + 1) // 2 if isinstance(likelihood, AbstractGaussian) else 1
 
 
 def _pairs_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> int:
-    rows = MOST_ROWS if isinstance(likelihood, AbstractGaussian) else 1
-    return min(len(data), max(FEWEST_PAIRS, MOST_INFORMATION // (rows * len(weights.vector) ** 2)))
+    rows = _rows_of(likelihood, data)
+    affordable = MOST_INFORMATION // (min(rows, MOST_ROWS) * len(weights.vector) ** 2)
+    return min(len(data), max(FEWEST_PAIRS, affordable), MOST_MIXED if rows > MOST_ROWS else len(data))
 
 
 def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
