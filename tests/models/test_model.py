@@ -77,7 +77,7 @@ def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
     count = D * D + D + weights_of(D, (64,), 1) + weights_of(D, (32,), D)
     # Centers and heights, and the planes that they lie in: eight, or two copies of the only one.
     count += 192 * 3 + 2 * D * (8 if D > 2 else 2)
-    # All terms of degree 1 to 4; above eight dimensions cubes and fourth powers of single coordinates only.
+    # All terms of degree 1 to 4; above eight dimensions those of single coordinates only, in a frame.
     count += comb(D + 4, 4) - 1 if D <= 8 else D + below + 3 * D
     if D > 3:
         count += below + D

@@ -28,23 +28,28 @@ class Polynomial(eqx.Module):
         quadratic: Q, its lower triangle row by row.
         cubic: c_k of third degree.
         quartic: c_k of fourth degree.
+        frame: Where only powers of single coordinates are present, the coordinates z A that they are powers
+            of: the ones of the data may all be oblique to what bends.
     """
 
     linear: State
     quadratic: Float[Array, " q"]
     cubic: Float[Array, " c"]
     quartic: Float[Array, " k"]
+    frame: Matrix | None = None
 
     @classmethod
     def zero(cls, dimension: int) -> "Polynomial":
         """No term present."""
         counts = [len(_exponents(dimension, degree)) for degree in (3, DEGREE)]
         quadratic = jnp.zeros(dimension * (dimension + 1) // 2)
-        return cls(jnp.zeros(dimension), quadratic, *map(jnp.zeros, counts))
+        frame = jnp.eye(dimension) if dimension > 1 and counts[0] == dimension else None
+        cubic, quartic = map(jnp.zeros, counts)
+        return cls(jnp.zeros(dimension), quadratic, cubic, quartic, frame)
 
     def __call__(self, z: State) -> Scalar:
         """p(z)."""
-        u, _ = _bounded(z)
+        u, _ = _bounded(z if self.frame is None else z @ self.frame)
         h, _ = _hermite(u)
         value = jnp.dot(self.linear, u) + u @ self._matrix(len(z)) @ u / 2
         for degree, c in self._higher:
@@ -54,7 +59,7 @@ class Polynomial(eqx.Module):
 
     def gradient(self, z: State) -> State:
         """grad p(z); a test compares it to `jax.grad`."""
-        u, slope = _bounded(z)
+        u, slope = _bounded(z if self.frame is None else z @ self.frame)
         h, dh = _hermite(u)
         total = self.linear + self._matrix(len(z)) @ u
         for degree, c in self._higher:
@@ -62,7 +67,7 @@ class Polynomial(eqx.Module):
                 total += dh[:, degree] * c
             else:
                 total += (_factors(dh, degree) * _others(_factors(h, degree))) @ c
-        return total * slope
+        return total * slope if self.frame is None else self.frame @ (total * slope)
 
     @property
     def _higher(self):

@@ -136,6 +136,9 @@ def _labels(node, base: int):
             # Where something bends V, S and c stay: they are what keeps e^-V integrable.
             stay = lambda n: (n.stiffness, n.slope, n.bumps.planes, n.bumps.centers)  # noqa: E731
             labelled = eqx.tree_at(stay, labelled, [np.full(part.shape, FROZEN) for part in stay(node)])
+            if node.polynomial is not None and node.polynomial.frame is not None:
+                fixed = np.full(node.polynomial.frame.shape, FROZEN)
+                labelled = eqx.tree_at(lambda n: n.polynomial.frame, labelled, fixed)
             bend = lambda n: (*(getattr(n.polynomial, d) for d in HIGHER_DEGREES), n.bumps.heights)  # noqa: E731
             first = base + len(node.network.scales)
             groups = [np.full(part.shape, first + k) for k, part in enumerate(bend(node))]

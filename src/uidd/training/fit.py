@@ -30,6 +30,7 @@ from .rim import Rim
 from .scores import Sample, log_densities
 from .search import Search
 from .selection import NetworkTest
+from .telling_coordinates import in_telling_coordinates
 
 MOST_HELD_OUT_PAIRS = 50_000
 MOST_BLOCKS, FEWEST_BLOCKS = 200, 50
@@ -153,7 +154,9 @@ class _Task:
     def started(self, architecture: Architecture, linear: LinearModel | None = None) -> ComponentDynamics:
         """Networks that reproduce the linear start."""
         built = architecture.build(self.data.dimension, key=self.build_key)
-        return start_from_linear(built, linear or self.linear, key=self.start_key)
+        return in_telling_coordinates(
+            start_from_linear(built, linear or self.linear, key=self.start_key), self.pairs.start
+        )
 
     def sample(self) -> Sample:
         """The training pairs with the blocks that the bootstrap draws."""

@@ -1,0 +1,47 @@
+"""Which coordinates a potential's powers are taken of, where there are too many to take all products."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from ..components import QuadraticPotential
+from ..dynamics import ComponentDynamics
+
+LOOKED_AT, MOST_ITERATIONS, SETTLED = 20_000, 100, 1e-6
+
+
+def in_telling_coordinates(dynamics: ComponentDynamics, states: np.ndarray) -> ComponentDynamics:
+    """The same model with the frame of V's polynomial, if it has one, along what is least Gaussian.
+
+    A well that lies oblique to all coordinates is hardly seen in the powers of any. Independent components of
+    the recorded states are coordinates of unit size whose distributions are as far from a Gaussian as can be;
+    two wells, or a wall on one side, show there. Nothing else is concluded from them: states that are not
+    stationary may give other coordinates, never another answer.
+    """
+    potential = dynamics.potential_component
+    if not isinstance(potential, QuadraticPotential) or potential.polynomial is None:
+        return dynamics
+    if potential.polynomial.frame is None:
+        return dynamics
+    frame = independent_components(states[:: -(-len(states) // LOOKED_AT)])
+    frame = jnp.asarray(frame, potential.polynomial.frame.dtype)
+    return eqx.tree_at(lambda d: d.potential_component.polynomial.frame, dynamics, frame)
+
+
+def independent_components(states: np.ndarray) -> np.ndarray:
+    """A with states A of unit covariance and as independent as a linear map makes them.
+
+    Hyvarinen's fixed point for all directions w at once, w <- <x g(w x)> - <g'(w x)> w with g = tanh, on
+    whitened x, the directions kept orthogonal. Gaussian states have no such directions, and any will do.
+    """
+    values, vectors = np.linalg.eigh(np.cov(states, rowvar=False))
+    whitening = vectors / np.sqrt(np.maximum(values, 1e-12 * values.max()))
+    x = (states - states.mean(axis=0)) @ whitening
+    w, _ = np.linalg.qr(np.random.default_rng(0).standard_normal(whitening.shape))
+    for _ in range(MOST_ITERATIONS):
+        g = np.tanh(x @ w)
+        left, _, right = np.linalg.svd(x.T @ g / len(x) - w * np.mean(1 - g**2, axis=0))
+        before, w = w, left @ right
+        if np.abs(np.abs(np.sum(before * w, axis=0)) - 1).max() < SETTLED:
+            break
+    return whitening @ w

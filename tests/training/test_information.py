@@ -1,0 +1,59 @@
+"""The information matrix of few pairs or few random rows, against that of all."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from uidd.data import Transitions
+from uidd.likelihood import Cubature, EulerMaruyama
+from uidd.models import Architecture, Coefficients
+from uidd.training import scores
+from uidd.training.scores import Sample, fisher, rows_of_information
+
+
+def linear(dimension, random_dynamics, pairs=4096):
+    weights = Coefficients.of(random_dynamics(Architecture().plain, dimension, 0))
+    generator = np.random.default_rng(0)
+    z, move = generator.standard_normal((2, pairs, dimension))
+    data = Sample(Transitions(z, 0.1 * move, np.full(pairs, 0.1)), np.zeros(pairs, int), 1)
+    return weights, data
+
+
+@pytest.mark.parametrize("dimension", [2, 5])
+def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, random_dynamics, monkeypatch):
+    """1,024 of 4,096 pairs. An entry of the diagonal is a mean of squares of squares of normal numbers, whose
+    relative standard deviation is at most sqrt(95) a pair: five standard errors are below 1.6, and a missing
+    factor of four is beyond."""
+    weights, data = linear(dimension, random_dynamics)
+    everything = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
+    monkeypatch.setattr(scores, "MOST_INFORMATION", 1)
+    some = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
+    seen = everything > 0
+    assert seen.any() and (some[~seen] == 0).all()
+    ratio = some[seen] / everything[seen]
+    assert np.abs(ratio - 1).max() < 5 * 95**0.5 / 1024**0.5
+    assert abs(ratio.mean() - 1) < 0.3
+
+
+def test_rows_are_counted_only_where_they_are_random(random_dynamics, monkeypatch):
+    """Mean and covariance have 5, 9, 20 entries in 2, 3, 5 dimensions; nine of them are looked at."""
+    for dimension, expected in ((2, np.inf), (3, np.inf), (5, 9 * 4096)):
+        assert rows_of_information(*_with(dimension, random_dynamics)) == expected
+    monkeypatch.setattr(scores, "MOST_INFORMATION", 1)
+    assert rows_of_information(*_with(2, random_dynamics)) == 5 * 1024
+    assert rows_of_information(*_with(5, random_dynamics)) == 9 * 1024
+
+
+def test_mixed_rows_give_the_information_on_average(random_dynamics):
+    """Twelve rows' worth of random signs a pair would be exact; nine are, up to chance, over 4,096 pairs."""
+    weights, data = linear(4, random_dynamics)
+    mixed = fisher(weights, weights.vector, Cubature(1, 2), data, seed=0)
+    again = fisher(weights, weights.vector, Cubature(1, 2), data, seed=1)
+    scale = np.sqrt(np.maximum(np.diag(mixed), 1e-30))
+    assert np.abs((mixed - again) / scale / scale[:, None]).max() < 0.2
+    assert jnp.isfinite(jnp.asarray(mixed)).all()
+
+
+def _with(dimension, random_dynamics):
+    weights, data = linear(dimension, random_dynamics)
+    return weights, EulerMaruyama(), data

@@ -1,0 +1,47 @@
+"""The coordinates of V's powers: independent sources are found again, and wells oblique to all others."""
+
+import jax
+import numpy as np
+import pytest
+
+from uidd.models import Architecture
+from uidd.training.telling_coordinates import in_telling_coordinates, independent_components
+
+
+def wells_and_noise(dimension, seed, count=20_000):
+    """Two wells in the first coordinate, Gaussians in the others, turned and stretched."""
+    generator = np.random.default_rng(seed)
+    sources = generator.standard_normal((count, dimension))
+    sources[:, 0] = np.where(generator.random(count) < 0.5, -1, 1) + 0.3 * sources[:, 0]
+    mixing = np.linalg.qr(generator.standard_normal((dimension, dimension)))[0]
+    return sources, sources @ mixing.T * np.linspace(0.5, 2.0, dimension)
+
+
+@pytest.mark.parametrize("dimension", [3, 12])
+def test_two_wells_oblique_to_all_coordinates_are_one_of_the_new_ones(dimension, fresh_seed):
+    """Up to its sign. Each of the D - 1 Gaussians mixes in by about 1 / sqrt(count)."""
+    sources, states = wells_and_noise(dimension, fresh_seed)
+    found = states @ independent_components(states)
+    np.testing.assert_allclose(np.cov(found, rowvar=False), np.eye(dimension), atol=1e-8)
+    alike = np.abs(np.corrcoef(sources[:, 0], found, rowvar=False)[0, 1:])
+    assert alike.max() > 0.99
+
+
+def test_gaussian_states_still_give_coordinates_of_unit_covariance():
+    states = np.random.default_rng(0).standard_normal((5000, 10))
+    found = states @ independent_components(states)
+    np.testing.assert_allclose(np.cov(found, rowvar=False), np.eye(10), atol=1e-8)
+
+
+def test_only_potentials_with_a_frame_get_one_and_nothing_else_changes(random_dynamics):
+    for dimension, framed in ((2, False), (8, False), (9, True)):
+        states = wells_and_noise(dimension, 0)[1]
+        dynamics = random_dynamics(Architecture(), dimension, 0)
+        turned = in_telling_coordinates(dynamics, states)
+        same = [
+            a is b or np.array_equal(a, b)
+            for a, b in zip(*map(jax.tree.leaves, (dynamics, turned)), strict=True)
+        ]
+        assert same.count(False) == framed
+    plain = random_dynamics(Architecture().plain, 9, 0)
+    assert in_telling_coordinates(plain, np.zeros((5, 9))) is plain
