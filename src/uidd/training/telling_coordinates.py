@@ -15,8 +15,8 @@ def in_telling_coordinates(dynamics: ComponentDynamics, states: np.ndarray) -> C
 
     A well that lies oblique to all coordinates is hardly seen in the powers of any. Independent components of
     the recorded states are coordinates of unit size whose distributions are as far from a Gaussian as can be;
-    two wells, or a wall on one side, show there. Nothing else is concluded from them: states that are not
-    stationary may give other coordinates, never another answer.
+    two wells, or a wall on one side, show there. They say only along what V may bend, not how: that is left
+    to the transitions, so the states need not be stationary.
     """
     potential = dynamics.potential_component
     if not isinstance(potential, QuadraticPotential) or potential.polynomial is None:
