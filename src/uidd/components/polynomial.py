@@ -47,6 +47,12 @@ class Polynomial(eqx.Module):
         cubic, quartic = map(jnp.zeros, counts)
         return cls(jnp.zeros(dimension), quadratic, cubic, quartic, frame)
 
+    @property
+    def mixed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which terms of third and fourth degree are products of several coordinates."""
+        third, fourth = (_exponents(len(self.linear), degree) for degree in (3, DEGREE))
+        return third.max(axis=1) < 3, fourth.max(axis=1) < DEGREE
+
     def __call__(self, z: State) -> Scalar:
         """p(z)."""
         u, _ = _bounded(z if self.frame is None else z @ self.frame)

@@ -14,7 +14,6 @@ from ..dynamics import ComponentDynamics
 
 COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
-HIGHER_DEGREES = ("cubic", "quartic")
 WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, PlaneCirculation)
 
 
@@ -87,7 +86,8 @@ class Coefficients:
                 if isinstance(node, Network):
                     usual = (1e-3 if own == 0 else 1.0) * np.asarray(node.scales) ** 4
             if isinstance(part, QuadraticPotential) and part.bumps is not None:
-                usual = [*usual, *[1e-2] * len(HIGHER_DEGREES), 1e-3 * part.bumps.scale**4]
+                terms = (self.group_owner == own).sum() - len(usual) - 1
+                usual = [*usual, *[1e-2] * terms, 1e-3 * part.bumps.scale**4]
             if (self.group_owner == own).any():
                 found[self.group_owner == own] = usual
         return found
@@ -139,9 +139,13 @@ def _labels(node, base: int):
             if node.polynomial is not None and node.polynomial.frame is not None:
                 fixed = np.full(node.polynomial.frame.shape, FROZEN)
                 labelled = eqx.tree_at(lambda n: n.polynomial.frame, labelled, fixed)
-            bend = lambda n: (*(getattr(n.polynomial, d) for d in HIGHER_DEGREES), n.bumps.heights)  # noqa: E731
-            first = base + len(node.network.scales)
-            groups = [np.full(part.shape, first + k) for k, part in enumerate(bend(node))]
+            bend = lambda n: (n.polynomial.cubic, n.polynomial.quartic, n.bumps.heights)  # noqa: E731
+            kinds = (*node.polynomial.mixed, np.zeros(node.bumps.heights.shape, bool))
+            first, groups = base + len(node.network.scales), []
+            for kind in kinds:
+                # Powers of one coordinate are likelier than products: a common prior would pull them in.
+                groups.append(first + np.unique(kind, return_inverse=True)[1])
+                first = int(groups[-1].max()) + 1
             labelled = eqx.tree_at(bend, labelled, groups)
         return labelled
     return np.full(node.shape, FREE)
