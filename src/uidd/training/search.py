@@ -143,7 +143,7 @@ class Search:
             leg = self._asked_about_noise(leg, EulerMaruyama(), straight, least=BEYOND_DOUBT)
             return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", FEW, 8, 2 * ENOUGH)
+            return self._climbed(leg, "few", FEW, 24, 2 * ENOUGH)
         if leg.name == "few" and "diffusion" not in leg.on:
             # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
             fitted, likelihood = self._part("few", FEW), self.likelihood_of(leg)
@@ -153,7 +153,7 @@ class Search:
             if "diffusion" in leg.on:
                 return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 6, 3 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 12, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 8, ENOUGH)
 
@@ -248,7 +248,9 @@ class Search:
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
             scheme = self._scheme(present, leg, counted=TAME)
-        weights, data = Coefficients.of(present), self._part(name, size)
+        # The way is found on fewer pairs where each takes longer.
+        slow = name == "few" and scheme is not None and scheme > (1, 4)
+        weights, data = Coefficients.of(present), self._part(name, size // 2 if slow else size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution, done = carried_over(weights, leg.precision), False
         # Where one step an interval is enough Euler's information is nearly right, and much faster.
