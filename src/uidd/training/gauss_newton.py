@@ -11,8 +11,7 @@ from .local_posterior import LocalPosterior, prior
 from .rim import Rim
 from .scores import Sample, Scores, fisher, log_densities, scores, values
 
-# Pairs of the information: at the end, where the spread comes from it, and on the way.
-MOST_FISHER_PAIRS, FISHER_PAIRS_ON_THE_WAY = 32_768, 4096
+MOST_FISHER_PAIRS = 32_768
 # For every coefficient: near the solution so many make the recorded g g^T as good as the information; fewer
 # do in a linear model, all of whose coefficients the data see.
 ENOUGH_PAIRS, ENOUGH_PAIRS_LINEAR = 128, 16
@@ -96,7 +95,6 @@ def climb(
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = -1e30 if far else middle - 20.0
     recorded = near and know_enough(data, weights)
-    looked_at = seen if near else seen.some(FISHER_PAIRS_ON_THE_WAY, generator)
     F = found = None
 
     def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
@@ -111,8 +109,8 @@ def climb(
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
         if F is None:
-            F = fisher(weights, vector, metric or likelihood, looked_at, seed=seed + step) * (
-                len(data) / len(looked_at)
+            F = fisher(weights, vector, metric or likelihood, seen, seed=seed + step) * (
+                len(data) / len(seen)
             )
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
