@@ -219,3 +219,17 @@ def test_drawn_units_have_the_size_of_their_scale():
     squares = np.sum(np.asarray(network.hidden[0][0]) ** 2, axis=0).reshape(2, -1)
     expected = np.array([0.3, 3.0]) ** 2
     assert (np.abs(squares.mean(axis=1) / expected - 1) < 5 * (2 / 3 / 1000) ** 0.5).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5, 9])
+def test_terms_that_are_no_products_vary_with_one_coordinate_alone(dimension):
+    """Along the others p is constant: the mixed second derivatives vanish for them, and for them only."""
+    zero, z = Polynomial.zero(dimension), jnp.linspace(0.3, 1.1, dimension)
+    if zero.frame is not None:
+        zero = eqx.tree_at(lambda p: p.frame, zero, jnp.eye(dimension))
+    for place, mixed in zip(("cubic", "quartic"), zero.mixed, strict=True):
+        for k, expected in enumerate(mixed):
+            unit = jnp.zeros(len(mixed)).at[k].set(1.0)
+            term = eqx.tree_at(lambda p, place=place: getattr(p, place), zero, unit)
+            H = np.asarray(jax.hessian(term)(z))
+            assert bool(np.abs(H - np.diag(np.diag(H))).max() > 1e-6) == bool(expected)

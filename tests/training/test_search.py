@@ -121,6 +121,8 @@ def test_a_factored_matrix_solves_across_many_decades():
     size = np.sqrt(np.diag(matrix))
     found = Factored.of(matrix).solve(size * x)
     np.testing.assert_allclose(matrix @ found / size, x, rtol=1e-8, atol=1e-10)
+    inverse = Factored.of(matrix).solve(np.diag(size)) * size[:, None]
+    np.testing.assert_allclose(Factored.of(matrix).inverse_diagonal * size**2, np.diag(inverse), rtol=1e-8)
 
 
 def test_the_rim_lies_away_from_all_data_and_knows_how_far():

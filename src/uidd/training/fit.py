@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import equinox as eqx
@@ -16,13 +17,14 @@ from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood, EulerMaruyama, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from ..models.architecture import Circulation
+from .candidates import Candidates
 from .checkpoint import CheckpointFile, fingerprint
 from .ensemble import draw_ensemble
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import EpochRecord, best_epoch, is_better
 from .leg import Leg
-from .linear_start import LinearModel, fit_linear, sharpened, start_from_linear
+from .linear_start import LinearModel, fit_linear, start_from_linear
 from .loop import DevicePairs, Trainer
 from .plan import Plan
 from .progress import TrainingProgress
@@ -30,7 +32,7 @@ from .rim import Rim
 from .scores import Sample, log_densities
 from .search import Search
 from .selection import NetworkTest
-from .telling_coordinates import in_telling_coordinates
+from .telling_coordinates import has_frame, in_frame, telling_coordinates
 
 MOST_HELD_OUT_PAIRS = 50_000
 MOST_BLOCKS, FEWEST_BLOCKS = 200, 50
@@ -151,12 +153,16 @@ class _Task:
         self.linear: LinearModel = fit_linear(self.pairs, euler=isinstance(likelihood, EulerMaruyama))
         self.likelihood = likelihood
 
-    def started(self, architecture: Architecture, linear: LinearModel | None = None) -> ComponentDynamics:
-        """Networks that reproduce the linear start."""
+    def started(self, architecture: Architecture, linear: LinearModel) -> ComponentDynamics:
+        """Networks that reproduce a linear model."""
         built = architecture.build(self.data.dimension, key=self.build_key)
-        return in_telling_coordinates(
-            start_from_linear(built, linear or self.linear, key=self.start_key), self.pairs.start
-        )
+        started = start_from_linear(built, linear, key=self.start_key)
+        return in_frame(started, self.frame) if has_frame(started) else started
+
+    @cached_property
+    def frame(self) -> np.ndarray:
+        """The coordinates that V's powers are taken of, where it has powers of single ones alone."""
+        return telling_coordinates(self.pairs.start)
 
     def sample(self) -> Sample:
         """The training pairs with the blocks that the bootstrap draws."""
@@ -191,27 +197,11 @@ class _Task:
 
     def by_search(self) -> Fit:
         """Drawn networks, where the data call for them."""
-        plain, built = self.started(self.architecture.plain), self.started(self.architecture)
-
-        def bend(M: np.ndarray) -> tuple[ComponentDynamics, ComponentDynamics]:
-            sharp = sharpened(self.linear, M)
-            return self.started(self.architecture, sharp), self.started(self.architecture.plain, sharp)
-
+        candidates = Candidates(self.architecture, self.started, self.linear, self.pairs)
         sample, test = self.sample(), self.held_out(self.test)
         leg, solution, stopped = None, None, None
         with TrainingProgress(5, shown=self.progress) as bar:
-            search = Search(
-                self.architecture,
-                built,
-                plain,
-                self.linear,
-                bend,
-                self.likelihood,
-                sample,
-                test,
-                seed=self.seed,
-                show=bar.show,
-            )
+            search = Search(candidates, self.likelihood, sample, test, seed=self.seed, show=bar.show)
             if self.file is not None and self.resume and self.file.path.exists():
                 leg = Leg.from_container(self.file.read_raw())
             try:
@@ -225,7 +215,7 @@ class _Task:
                 stopped = Result("interrupted", f"Interrupted {name}.")
         if leg is None or solution is None:
             leg = search.unstarted() if leg is None else leg
-            dynamics, specification = search.dynamics_of(leg), search.specification(leg)
+            dynamics, specification = search.dynamics_of(leg), candidates.specification(leg.on)
             weights, likelihood, result = Coefficients.of(dynamics), search.likelihood_of(leg), stopped
             model = self.model(dynamics, specification)
             ensemble = Ensemble.none(model)
@@ -242,7 +232,9 @@ class _Task:
 
     def by_adam(self) -> Fit:
         """All weights by Adam; the linear start stays unless held-out data gain by three standard errors."""
-        dynamics, plain = self.started(self.architecture), self.started(self.architecture.plain)
+        dynamics, plain = (
+            self.started(each, self.linear) for each in (self.architecture, self.architecture.plain)
+        )
         if self.likelihood is None:
             pairs = self.pairs
             likelihood = choose_steps(plain, pairs.start, pairs.dt, len(pairs.dt)).likelihood

@@ -50,6 +50,12 @@ class Factored:
         """log det of the matrix."""
         return float(2 * np.sum(np.log(np.diag(self.factor[0]))) - 2 * np.sum(np.log(self.scale)))
 
+    @property
+    def inverse_diagonal(self) -> np.ndarray:
+        """The diagonal of matrix^-1, from the factor: a third of the work of solving for it."""
+        root, lower = self.factor
+        return self.scale**2 * np.diag(scipy.linalg.lapack.dpotri(root, lower=lower)[0])
+
     def solve(self, right: np.ndarray) -> np.ndarray:
         """matrix^-1 right, for a vector or a matrix."""
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
@@ -141,7 +147,7 @@ class LocalPosterior:
         for _ in range(40 if len(x) < 600 else 10):
             x, factor = self.maximum(weights, precision, falling)
             falling = self.rises_at(x) < 0
-            spread = np.diag(factor.solve(np.eye(len(x))))
+            spread = factor.inverse_diagonal
             updated = precision.copy()
             for k in moves:
                 own = weights.group == k

@@ -4,14 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from .._types import Result
-from ..components import AbstractCirculation, AbstractDiffusion
 from ..dynamics import ComponentDynamics
 from ..likelihood import (
     AbstractGaussian,
@@ -23,11 +18,10 @@ from ..likelihood import (
 )
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
-from .free_drift import FreeDrift
+from .candidates import Candidates
 from .gauss_newton import Solution, carried_over, climb, know_enough
 from .history import EpochRecord
 from .leg import Leg
-from .linear_start import LinearModel
 from .local_posterior import MEANINGLESS
 from .rim import Rim
 from .scores import Sample, log_densities, straightened
@@ -67,11 +61,7 @@ class Search:
 
     def __init__(
         self,
-        architecture: Architecture,
-        built: ComponentDynamics,
-        plain: ComponentDynamics,
-        linear: LinearModel,
-        bend: Callable[[np.ndarray], tuple[ComponentDynamics, ComponentDynamics]],
+        candidates: Candidates,
         likelihood: AbstractLikelihood | None,
         data: Sample,
         held_out: Sample,
@@ -79,8 +69,7 @@ class Search:
         seed: int,
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
-        self.architecture, self.built, self.plain = architecture, built, plain
-        self.linear, self.bend = linear, bend
+        self.candidates = candidates
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
         self.seed, self.show = seed, show
 
@@ -89,26 +78,16 @@ class Search:
         """Places beyond the data."""
         return Rim.of(self.data.pairs.start)
 
-    @cached_property
-    def free(self) -> FreeDrift:
-        """The drift without structure."""
-        return FreeDrift.of(self.data.pairs)
-
-    @cached_property
-    def bent(self) -> tuple[ComponentDynamics, ComponentDynamics]:
-        """The networks, and the plain model, at the noise that is left when the drift may bend."""
-        return self.bend(self.free.dissipation)
-
     def begin(self) -> Leg:
         """The linear start, and whether the data call for more."""
         scheme = None
         if self.likelihood is None:
-            choice = self._chosen(self.plain)
+            choice = self._chosen(self.candidates.plain)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-        everything = Coefficients.of(self.built)
+        everything = Coefficients.of(self.candidates.built)
         some = self.data.some(2 * FEW, np.random.default_rng([self.seed, 0]))
         if self.likelihood is None:
-            some = replace(some, pairs=self.linear.straightened(some.pairs))
+            some = replace(some, pairs=self.candidates.linear.straightened(some.pairs))
         possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
         tests = ()
         if possible:
@@ -124,7 +103,7 @@ class Search:
         # A drift that is not bent enough makes noise look as if it varied: V and W come first.
         drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
         on = (drifting or tuple(COMPONENTS[k] for k in possible)) if called else ()
-        weights = Coefficients.of(self.model(on))
+        weights = Coefficients.of(self.candidates.model(on))
         first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
         return Leg("start", on, weights.vector, weights.usual_precision, scheme, tests, (first,))
 
@@ -171,7 +150,7 @@ class Search:
             result = Result("still_improving", words)
         return Found(
             dynamics=dynamics,
-            architecture=self.specification(leg),
+            architecture=self.candidates.specification(leg.on),
             weights=weights,
             solution=solution,
             likelihood=likelihood,
@@ -180,34 +159,18 @@ class Search:
 
     def unstarted(self) -> Leg:
         """The linear start, nothing known."""
-        weights = Coefficients.of(self.plain)
+        weights = Coefficients.of(self.candidates.plain)
         scheme = None if self.likelihood is not None else (1, 4)
         record = EpochRecord(0, 0, float("nan"), float("nan"))
         return Leg("start", (), weights.vector, weights.usual_precision, scheme, (), (record,))
 
     def dynamics_of(self, leg: Leg) -> ComponentDynamics:
         """The model at the end of a leg."""
-        return Coefficients.of(self.model(leg.on)).dynamics(leg.vector)
-
-    def specification(self, leg: Leg) -> Architecture:
-        """The architecture with the networks that are in the model."""
-        return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in leg.on})
+        return Coefficients.of(self.candidates.model(leg.on)).dynamics(leg.vector)
 
     def likelihood_of(self, leg: Leg) -> AbstractLikelihood:
         """The transition density that a leg used."""
         return self._likelihood(leg.scheme)
-
-    def model(self, on: tuple[str, ...]) -> ComponentDynamics:
-        """The plain model with the named networks put in, as they were drawn."""
-        places = [f"{name}_component" for name in COMPONENTS if name in on]
-        if not places:
-            return self.plain
-        built, plain = self.bent
-        return eqx.tree_at(
-            lambda d: [getattr(d, place) for place in places],
-            plain,
-            [getattr(built, place) for place in places],
-        )
 
     def _part(self, name: str, size: int) -> Sample:
         """The pairs of a leg."""
@@ -216,7 +179,7 @@ class Search:
     def _straightened(self) -> Sample:
         """Some pairs as Euler's scheme would have made them."""
         some = self._part("few", FEW)
-        return replace(some, pairs=self.free.straightened(some.pairs))
+        return replace(some, pairs=self.candidates.free.straightened(some.pairs))
 
     def _drifted(self, leg: Leg, straight: Sample) -> Leg:
         """V and W for the free drift: each given the other, a linear problem, then both, then the priors."""
@@ -290,12 +253,12 @@ class Search:
         """Test sigma's network where V and W are fitted to `data`; it comes in if it is called for."""
         present, name = self.dynamics_of(leg), "diffusion"
         on = tuple(each for each in COMPONENTS if each in leg.on or each == name)
-        grown = Coefficients.of(self._continued(present, on))
+        grown = Coefficients.of(self.candidates.continued(present, on))
         own = COMPONENTS.index(name)
         readouts = grown.penalised & (grown.component == own)
         if not readouts.any():
             return leg
-        precision = self._carried(grown, leg)
+        precision = self.candidates.carried(grown, leg.on, leg.precision)
         (test,) = networks_called_for(grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed)
         tests = tuple(test if each.component == name else each for each in leg.tests)
         if not test.called_for or test.excess < least:
@@ -312,32 +275,10 @@ class Search:
             on = tuple(each for each in leg.on if each != name)
             if not on:
                 continue
-            smaller = Coefficients.of(self._continued(weights.dynamics(solution.vector), on))
+            smaller = Coefficients.of(self.candidates.continued(weights.dynamics(solution.vector), on))
             solution = replace(solution.without(weights, k), vector=smaller.vector)
             leg = replace(leg, on=on, vector=smaller.vector, precision=solution.precision)
         return leg, solution
-
-    def _carried(self, weights: Coefficients, leg: Leg) -> np.ndarray:
-        """The precisions of a leg for a model with other networks: usual ones for what is new."""
-        precision, before = weights.usual_precision, Coefficients.of(self.model(leg.on))
-        for k, name in enumerate(COMPONENTS):
-            if name in leg.on and (weights.group_owner == k).any():
-                precision[weights.group_owner == k] = leg.precision[before.group_owner == k]
-        return precision
-
-    def _continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
-        """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""
-        full, plain = self.bent
-        names = ("diffusion_component", "circulation_component")
-
-        def at_constant(name, part, wanted):
-            other = getattr(full if wanted else plain, name)
-            if type(other) is type(part):
-                return part
-            return other.starting_at(_mean(part, self.data.pairs.start))
-
-        parts = [at_constant(n, getattr(present, n), n.split("_")[0] in on) for n in names]
-        return eqx.tree_at(lambda d: [getattr(d, name) for name in names], present, parts)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
         if scheme is None:
@@ -375,9 +316,3 @@ class Search:
         record = EpochRecord(len(history), steps + seen, *losses)
         self.show(record)
         return record
-
-
-def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> Array:
-    """Over some of the states."""
-    some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
-    return jax.vmap(field)(some).mean(axis=0)

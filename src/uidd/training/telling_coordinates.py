@@ -10,22 +10,28 @@ from ..dynamics import ComponentDynamics
 LOOKED_AT, MOST_ITERATIONS, SETTLED = 20_000, 100, 1e-6
 
 
-def in_telling_coordinates(dynamics: ComponentDynamics, states: np.ndarray) -> ComponentDynamics:
-    """The same model with the frame of V's polynomial, if it has one, along what is least Gaussian.
+def telling_coordinates(states: np.ndarray) -> np.ndarray:
+    """A with coordinates z A along what is least Gaussian.
 
     A well that lies oblique to all coordinates is hardly seen in the powers of any. Independent components of
     the recorded states are coordinates of unit size whose distributions are as far from a Gaussian as can be;
     two wells, or a wall on one side, show there. They say only along what V may bend, not how: that is left
     to the transitions, so the states need not be stationary.
     """
+    return independent_components(states[:: -(-len(states) // LOOKED_AT)])
+
+
+def has_frame(dynamics: ComponentDynamics) -> bool:
+    """Whether V has powers of single coordinates alone."""
     potential = dynamics.potential_component
-    if not isinstance(potential, QuadraticPotential) or potential.polynomial is None:
-        return dynamics
-    if potential.polynomial.frame is None:
-        return dynamics
-    frame = independent_components(states[:: -(-len(states) // LOOKED_AT)])
-    frame = jnp.asarray(frame, potential.polynomial.frame.dtype)
-    return eqx.tree_at(lambda d: d.potential_component.polynomial.frame, dynamics, frame)
+    polynomial = potential.polynomial if isinstance(potential, QuadraticPotential) else None
+    return polynomial is not None and polynomial.frame is not None
+
+
+def in_frame(dynamics: ComponentDynamics, frame: np.ndarray) -> ComponentDynamics:
+    """The same model with V's powers taken of the coordinates z A."""
+    place = lambda d: d.potential_component.polynomial.frame  # noqa: E731
+    return eqx.tree_at(place, dynamics, jnp.asarray(frame, place(dynamics).dtype))
 
 
 def independent_components(states: np.ndarray) -> np.ndarray:

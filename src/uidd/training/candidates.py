@@ -1,0 +1,104 @@
+"""The models between the linear start and all networks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from ..components import AbstractCirculation, AbstractDiffusion
+from ..data import Transitions
+from ..dynamics import ComponentDynamics
+from ..models import Architecture, Coefficients
+from ..models.coefficients import COMPONENTS
+from .free_drift import FreeDrift
+from .linear_start import LinearModel, sharpened
+
+
+class Candidates:
+    """Every model that a search may pass through; what is dear to make is made when it is asked for.
+
+    Args:
+        architecture: With all networks.
+        start: From an architecture and a linear model to dynamics that reproduce it.
+        linear: The best linear model.
+        pairs: The transitions.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        start: Callable[[Architecture, LinearModel], ComponentDynamics],
+        linear: LinearModel,
+        pairs: Transitions,
+    ):
+        self.architecture, self.start, self.linear, self.pairs = architecture, start, linear, pairs
+
+    @cached_property
+    def plain(self) -> ComponentDynamics:
+        """The linear start, without networks."""
+        return self.start(self.architecture.plain, self.linear)
+
+    @cached_property
+    def built(self) -> ComponentDynamics:
+        """The linear start, with all networks at zero."""
+        return self.start(self.architecture, self.linear)
+
+    @cached_property
+    def free(self) -> FreeDrift:
+        """The drift without structure."""
+        return FreeDrift.of(self.pairs)
+
+    @cached_property
+    def bent(self) -> tuple[ComponentDynamics, ComponentDynamics]:
+        """As `built` and `plain`, at the noise that is left when the drift may bend."""
+        sharp = sharpened(self.linear, self.free.dissipation)
+        return self.start(self.architecture, sharp), self.start(self.architecture.plain, sharp)
+
+    def specification(self, on: tuple[str, ...]) -> Architecture:
+        """The architecture with the networks that are in the model."""
+        return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in on})
+
+    def model(self, on: tuple[str, ...]) -> ComponentDynamics:
+        """The plain model with the named networks put in, as they were drawn."""
+        places = [f"{name}_component" for name in COMPONENTS if name in on]
+        if not places:
+            return self.plain
+        built, plain = self.bent
+        return eqx.tree_at(
+            lambda d: [getattr(d, place) for place in places],
+            plain,
+            [getattr(built, place) for place in places],
+        )
+
+    def continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
+        """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""
+        full, plain = self.bent
+        names = ("diffusion_component", "circulation_component")
+
+        def at_constant(name, part, wanted):
+            other = getattr(full if wanted else plain, name)
+            if type(other) is type(part):
+                return part
+            return other.starting_at(_mean(part, self.pairs.start))
+
+        parts = [at_constant(n, getattr(present, n), n.split("_")[0] in on) for n in names]
+        return eqx.tree_at(lambda d: [getattr(d, name) for name in names], present, parts)
+
+    def carried(self, weights: Coefficients, on: tuple[str, ...], precision: np.ndarray) -> np.ndarray:
+        """The precisions of the model with `on` for one with other networks: usual ones for what is new."""
+        found, before = weights.usual_precision, Coefficients.of(self.model(on))
+        for k, name in enumerate(COMPONENTS):
+            if name in on and (weights.group_owner == k).any():
+                found[weights.group_owner == k] = precision[before.group_owner == k]
+        return found
+
+
+def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> Array:
+    """Over some of the states."""
+    some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
+    return jax.vmap(field)(some).mean(axis=0)
