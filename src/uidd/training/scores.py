@@ -19,7 +19,7 @@ MOST_BELOW = 10.0
 # Of the Jacobian of one transition's mean and covariance; and pairs, where it has more and each takes long.
 MOST_ROWS, MOST_MIXED = 9, 8192
 # Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
-MOST_PRODUCTS, MOST_INFORMATION = 10**11, 2 * 10**11
+MOST_PRODUCTS, MOST_INFORMATION = 3 * 10**10, 2 * 10**11
 FEWEST_PAIRS = 1024
 
 
