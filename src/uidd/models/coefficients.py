@@ -132,11 +132,11 @@ def _labels(node, base: int):
         )
         if isinstance(node, PlaneCirculation):
             return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
-        if isinstance(node, QuadraticPotential) and node.network is not None:
+        if isinstance(node, QuadraticPotential) and node.network and node.polynomial and node.bumps:
             # Where something bends V, S and c stay: they are what keeps e^-V integrable.
             stay = lambda n: (n.stiffness, n.slope, n.bumps.planes, n.bumps.centers)  # noqa: E731
             labelled = eqx.tree_at(stay, labelled, [np.full(part.shape, FROZEN) for part in stay(node)])
-            if node.polynomial is not None and node.polynomial.frame is not None:
+            if node.polynomial.frame is not None:
                 fixed = np.full(node.polynomial.frame.shape, FROZEN)
                 labelled = eqx.tree_at(lambda n: n.polynomial.frame, labelled, fixed)
             bend = lambda n: (n.polynomial.cubic, n.polynomial.quartic, n.bumps.heights)  # noqa: E731

@@ -54,7 +54,8 @@ class Factored:
     def inverse_diagonal(self) -> np.ndarray:
         """The diagonal of matrix^-1, from the factor: a third of the work of solving for it."""
         root, lower = self.factor
-        return self.scale**2 * np.diag(scipy.linalg.lapack.dpotri(root, lower=lower)[0])
+        (invert,) = scipy.linalg.get_lapack_funcs(("potri",), (root,))
+        return self.scale**2 * np.diag(invert(root, lower=lower)[0])
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """matrix^-1 right, for a vector or a matrix."""
