@@ -139,7 +139,7 @@ def fisher(
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total, known = np.zeros((len(vector), len(vector))), isinstance(likelihood, AbstractGaussian)
     seen = data.some(_pairs_of_information(weights, likelihood, data), np.random.default_rng(seed))
-    size = min(SEGMENT // 2, CHUNK * -(-len(seen) // CHUNK))
+    size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
         start, _, dt = pairs
         keys = jax.random.split(jax.random.fold_in(key, index), size)
