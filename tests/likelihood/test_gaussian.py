@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from uidd.likelihood import Cubature, EulerMaruyama, choose_steps
-from uidd.likelihood.cubature import moments_in
+from uidd.likelihood.cubature import carried
 
 
 class Bent(eqx.Module):
@@ -58,12 +58,44 @@ def test_euler_is_straight_already_and_the_finer_scheme_keeps_the_noise(x64):
     np.testing.assert_allclose(straight, drift * DT + np.sqrt(DT) * sigma @ noise, rtol=1e-12)
 
 
+class Straight(eqx.Module):
+    """dz = A z dt + B dB: the moment equations are m' = A m, P' = A P + P A^T + B B^T."""
+
+    A: jax.Array
+    B: jax.Array
+
+    noise_is_uniform = True
+
+    def drift_and_diffusion(self, z):
+        return self.A @ z, self.B
+
+
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_a_number_of_steps_that_is_an_argument_gives_the_same_moments(steps, x64):
-    dynamics, start = Bent(jnp.asarray(THETA)), jnp.asarray(START)
-    found = jax.jit(moments_in)(dynamics, start, 0.4, jnp.asarray(steps))
-    for a, b in zip(found, Cubature(steps, 4).moments(dynamics, start, 0.4), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+@pytest.mark.parametrize("order", [2, 4])
+def test_the_stages_are_those_of_the_scheme_written_out(order, steps, x64):
+    A, B = np.array([[-1.0, 2.0], [-0.5, -3.0]]), np.array([[0.7, 0.0], [0.3, 1.1]])
+    m, P, h = START, np.zeros((2, 2)), 0.1 / steps
+
+    def rates(m, P):
+        return A @ m, A @ P + P @ A.T + B @ B.T
+
+    def ahead(share, k):
+        return rates(m + share * h * k[0], P + share * h * k[1])
+
+    for _ in range(steps):
+        a = rates(m, P)
+        b = ahead(0.5, a)
+        slopes = [(1.0, b)]
+        if order == 4:
+            c = ahead(0.5, b)
+            slopes = [(1 / 6, a), (1 / 3, b), (1 / 3, c), (1 / 6, ahead(1.0, c))]
+        m = m + h * sum(weight * k[0] for weight, k in slopes)
+        P = P + h * sum(weight * k[1] for weight, k in slopes)
+    dynamics, start = Straight(jnp.asarray(A), jnp.asarray(B)), jnp.asarray(START)
+    as_argument = eqx.filter_jit(carried)(dynamics, start, 0.1, jnp.asarray(steps), order)
+    for shift, L in (Cubature(steps, order).moments(dynamics, start, 0.1), as_argument):
+        np.testing.assert_allclose(shift, m - START, rtol=1e-12)
+        np.testing.assert_allclose(L @ L.T, P, rtol=1e-12)
 
 
 class Steep(eqx.Module):

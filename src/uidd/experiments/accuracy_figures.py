@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._programs import compiled
 from .._types import Scalar, State
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
@@ -157,7 +157,7 @@ def fields(dynamics: AbstractDynamics, states: np.ndarray) -> Fields:
     return Fields(*(np.asarray(part, np.float64) for part in _mapped(dynamics, jnp.asarray(states))))
 
 
-@eqx.filter_jit
+@compiled
 def _mapped(dynamics: AbstractDynamics, states: jax.Array) -> tuple[jax.Array, ...]:
     def one(z):
         return dynamics.potential(z), dynamics.drift(z), dynamics.diffusion(z), dynamics.irreversible_drift(z)
@@ -219,7 +219,7 @@ def polished(potential: Callable[[State], Scalar], start: np.ndarray, *, reach: 
     return Polished(z, float(value), int((eigenvalues < 0).sum()), float(step))
 
 
-@eqx.filter_jit
+@compiled
 def _newton(potential, start, reach):
     def next_step(z):
         return -jnp.linalg.solve(jax.hessian(potential)(z), jax.grad(potential)(z))

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix
 
 from .._checks import fail, numbers
+from .._programs import compiled
 from .._types import Result, Scalar, State
 from .records import StationaryPoint
 
@@ -49,7 +49,7 @@ def find_minima(potential: Callable[[State], Scalar], starts: Any) -> list[Stati
     return [point for _, point in minima]
 
 
-@eqx.filter_jit
+@compiled
 def _descend(potential, center, spread, starts):
     """Minimise from every start in coordinates y = (z - center) / spread, then one look around."""
 

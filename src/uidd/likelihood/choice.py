@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._programs import compiled
 from .._types import Result
 from ..dynamics import AbstractDynamics, solve_lower
-from .cubature import Cubature, moments_in
+from .cubature import Cubature, carried
 
 LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
 # Nats over all data: a degree of freedom that is fitted to noise gains as much.
@@ -78,20 +78,13 @@ def _divergence(m: Array, L: Array, m_fine: Array, L_fine: Array) -> Array:
     )
 
 
-_divergences = jax.jit(jax.vmap(_divergence))
+_divergences = compiled(jax.vmap(_divergence))
 
 
 def _moments(dynamics: AbstractDynamics, likelihood: Cubature, starts: Array, dt: Array):
-    if likelihood.order == 4:
-        return _carried(dynamics, starts, dt, jnp.asarray(likelihood.steps))
-    return _carried_by(dynamics, likelihood, starts, dt)
+    return _carried(dynamics, starts, dt, jnp.asarray(likelihood.steps), likelihood.order)
 
 
-@eqx.filter_jit
-def _carried(dynamics, starts, dt, steps):
-    return jax.vmap(lambda z, h: moments_in(dynamics, z, h, steps))(starts, dt)
-
-
-@eqx.filter_jit
-def _carried_by(dynamics, likelihood, starts, dt):
-    return jax.vmap(lambda z, h: likelihood.moments(dynamics, z, h))(starts, dt)
+@compiled
+def _carried(dynamics, starts, dt, steps, order):
+    return jax.vmap(lambda z, h: carried(dynamics, z, h, steps, order))(starts, dt)

@@ -10,6 +10,9 @@ from .._types import Matrix, Scalar, State
 from ..dynamics import AbstractDynamics, cholesky
 from .gaussian import AbstractGaussian
 
+# By order, what stages look ahead and what they weigh: midpoint, and the classical scheme.
+SCHEMES = {2: ((0, 1 / 2), (0, 1)), 4: ((0, 1 / 2, 1 / 2, 1), (1 / 6, 1 / 3, 1 / 3, 1 / 6))}
+
 
 class Cubature(AbstractGaussian):
     """p = N(m(dt), P(dt)), where mean and covariance obey the moment equations of the process,
@@ -35,7 +38,7 @@ class Cubature(AbstractGaussian):
 
     def __check_init__(self) -> None:
         whole_number("steps", self.steps)
-        if self.order not in (2, 4):
+        if self.order not in SCHEMES:
             fail("order", "2 or 4", repr(self.order))
 
     def evaluations(self, dimension: int) -> int:
@@ -49,32 +52,31 @@ class Cubature(AbstractGaussian):
 
     def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular factor of P."""
-        f, sigma = dynamics.drift_and_diffusion(start)
-        h, rate = dt / self.steps, (f, sigma @ sigma.T)  # at P = 0 all points are one
-        state = (jnp.zeros_like(start), jnp.zeros_like(sigma))
-
-        def rates(state):
-            return _rates(dynamics, start, *state)
-
-        for step in range(self.steps):
-            rate = rate if step == 0 else rates(state)
-            state = _midpoint(rates, state, rate, h) if self.order == 2 else _classical(rates, state, rate, h)
-        return state[0], cholesky(state[1])
+        return carried(dynamics, start, dt, self.steps, self.order)
 
 
-def moments_in(
-    dynamics: AbstractDynamics, start: State, dt: Scalar, steps: Int[Array, ""]
+def carried(
+    dynamics: AbstractDynamics, start: State, dt: Scalar, steps: int | Int[Array, ""], order: int
 ) -> tuple[State, Matrix]:
-    """The moments of `Cubature(steps, 4)`, compiled once for all numbers of steps, without derivatives."""
-    f, sigma = dynamics.drift_and_diffusion(start)
+    """The moments of `Cubature(steps, order)`; `steps` may be traced, where no gradient is asked for.
+
+    All stages of all steps are one loop, whose body is compiled once: k_i is the rate at y + ahead_i h
+    k_(i-1), the step is h sum_i weight_i k_i.
+    """
+    ahead, weight = (jnp.asarray(column, start.dtype) for column in SCHEMES[order])
     h = dt / steps
 
-    def rates(state):
-        return _rates(dynamics, start, *state)
+    def stage(i, carry):
+        y, reached, k = carry
+        y = jax.tree.map(lambda old, new: jnp.where(i % order == 0, new, old), y, reached)
+        k = _rates(dynamics, start, *_moved(y, k, ahead[i % order] * h))
+        return y, _moved(reached, k, weight[i % order] * h), k
 
-    state = _classical(rates, (jnp.zeros_like(start), jnp.zeros_like(sigma)), (f, sigma @ sigma.T), h)
-    state = jax.lax.fori_loop(1, steps, lambda _, s: _classical(rates, s, rates(s), h), state)
-    return state[0], cholesky(state[1])
+    f, sigma = dynamics.drift_and_diffusion(start)
+    y, k = (jnp.zeros_like(start), jnp.zeros_like(sigma)), (f, sigma @ sigma.T)  # P = 0: all points are one
+    begun = (y, _moved(y, k, weight[0] * h), k)
+    _, (shift, P), _ = jax.lax.fori_loop(1, order * steps, stage, begun)
+    return shift, cholesky(P)
 
 
 def _rates(dynamics: AbstractDynamics, start: State, shift: State, P: Matrix) -> tuple[State, Matrix]:
@@ -91,14 +93,3 @@ def _rates(dynamics: AbstractDynamics, start: State, shift: State, P: Matrix) ->
 
 def _moved(state, rate, h):
     return jax.tree.map(lambda y, k: y + h * k, state, rate)
-
-
-def _midpoint(rates, state, rate, h):
-    return _moved(state, rates(_moved(state, rate, h / 2)), h)
-
-
-def _classical(rates, state, a, h):
-    b = rates(_moved(state, a, h / 2))
-    c = rates(_moved(state, b, h / 2))
-    d = rates(_moved(state, c, h))
-    return jax.tree.map(lambda y, a, b, c, d: y + h / 6 * (a + 2 * b + 2 * c + d), state, a, b, c, d)

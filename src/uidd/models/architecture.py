@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
 from .._checks import InputError, fail, one_of, positive, whole_number
+from .._programs import compiled
 from ..components import (
     ACTIVATIONS,
     Absent,
@@ -125,7 +125,7 @@ class Architecture:
             ) from error
 
 
-@eqx.filter_jit  # one program, instead of one for each of many small draws
+@compiled  # one program, instead of one for each of many small draws
 def _built(architecture: Architecture, dimension: int, key: PRNGKeyArray) -> ComponentDynamics:
     keys = jax.random.split(key, 3)
     return ComponentDynamics(

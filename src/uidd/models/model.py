@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from .._checks import fail, numbers
+from .._programs import compiled
 from .._types import Matrix, Scalar, State
 from ..data import Scaling
 from ..dynamics import AbstractDynamics, ComponentDynamics
@@ -106,6 +107,6 @@ class Model(AbstractDynamics):
         return f * self._scale / self.scaling.time
 
 
-@eqx.filter_jit  # one small program a quantity, instead of one for each of its operations
+@compiled  # one small program a quantity, instead of one for each of its operations
 def _evaluated(quantity: Callable[..., Any], unit: ComponentDynamics, x: Array) -> Any:
     return quantity(unit, x)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from itertools import combinations, islice
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.spatial import KDTree
 
+from .._programs import compiled
 from ..dynamics import AbstractDynamics
 from ..thermodynamics import local_entropy_production
 
@@ -209,7 +209,7 @@ def _evaluated(model: AbstractDynamics, states: np.ndarray) -> tuple[np.ndarray,
     )
 
 
-@eqx.filter_jit
+@compiled
 def _mapped(model, states):
     def one(z):
         return (

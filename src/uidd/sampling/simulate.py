@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import diffrax
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._checks import fail, numbers, positive, whole_number
+from .._programs import compiled
 from .._types import Result
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
@@ -125,7 +125,7 @@ def _natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
     return 0.05 / float(rate) if rate > 0 else np.inf
 
 
-@eqx.filter_jit
+@compiled
 def _drift_jacobians(dynamics: AbstractDynamics, states: jax.Array) -> jax.Array:
     return jax.vmap(jax.jacfwd(dynamics.drift))(states)
 
@@ -137,7 +137,7 @@ def _refined(grid: np.ndarray, largest: float) -> np.ndarray:
     return np.concatenate([*pieces, grid[-1:]])
 
 
-@eqx.filter_jit
+@compiled
 def _solve(dynamics, solver, starts, grid, fine, unit_of_time, key):
     """All paths by one mapped solve over a fixed grid of steps."""
     stratonovich = isinstance(solver, diffrax.AbstractStratonovichSolver)

@@ -7,11 +7,11 @@ reweighted along q0^(1-b) e^(-b V), from a q0 that covers all wells, weight them
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._programs import compiled
 from ..dynamics import AbstractDynamics
 
 PARTICLES = 512
@@ -189,7 +189,7 @@ def _whitening(population: Population, b: float) -> np.ndarray:
     return np.linalg.inv(np.linalg.cholesky(F + ridge * np.eye(len(F)))).T
 
 
-@eqx.filter_jit
+@compiled
 def evaluate(dynamics: AbstractDynamics, reference: Reference, x: jax.Array) -> Population:
     """The population of the particles x."""
     origin, axes, means, widths, weights = map(jnp.asarray, reference)
@@ -202,12 +202,12 @@ def evaluate(dynamics: AbstractDynamics, reference: Reference, x: jax.Array) -> 
     return Population(x, *_potential(dynamics, origin, axes, x), U, dU)
 
 
-@eqx.filter_jit
+@compiled
 def _potential(dynamics, origin, axes, x):
     return jax.vmap(jax.value_and_grad(lambda x: dynamics.potential(origin + axes @ x)))(x)
 
 
-@eqx.filter_jit
+@compiled
 def move(
     dynamics: AbstractDynamics, reference: Reference, population: Population, kernel: Kernel, key: jax.Array
 ) -> tuple[Population, jax.Array]:

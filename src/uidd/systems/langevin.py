@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._checks import positive, whole_number
+from .._programs import compiled
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
 from ..thermodynamics import local_entropy_production
@@ -51,7 +51,7 @@ def fine_paths(
     return Trajectories.from_arrays(np.concatenate([starts[:, None], later], axis=1), dt=dt)
 
 
-@eqx.filter_jit
+@compiled
 def _heun(dynamics, starts, frames: int, inner: int, dt, key):
     h = dt / inner
 
@@ -116,5 +116,5 @@ def entropy_production_by_quadrature(dynamics: AbstractDynamics, box: Box, point
     """The mean of f_irr^T M^-1 f_irr over e^-V / Z."""
     nodes, weights, _ = stationary_grid(dynamics, box, points)
     with jax.enable_x64(True):
-        local = jax.jit(jax.vmap(lambda z: local_entropy_production(dynamics, z)))(jnp.asarray(nodes))
+        local = compiled(jax.vmap(lambda z: local_entropy_production(dynamics, z)))(jnp.asarray(nodes))
     return float(weights @ np.asarray(local))

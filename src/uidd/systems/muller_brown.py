@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._programs import compiled
 from ..data import Trajectories
 from ..dynamics import ClosedFormDynamics
 from .langevin import Box, fine_paths, stationary_starts
@@ -87,7 +88,7 @@ def _stationary_points(guesses: tuple[tuple[float, float], ...]) -> np.ndarray:
     """Newton's iteration on grad V_MB = 0."""
     with jax.enable_x64(True):
         points = jnp.asarray(guesses)
-        newton = jax.jit(
+        newton = compiled(
             jax.vmap(lambda z: z - jnp.linalg.solve(jax.hessian(surface)(z), jax.grad(surface)(z)))
         )
         for _ in range(5):

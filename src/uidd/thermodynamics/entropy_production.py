@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._checks import fail
+from .._programs import compiled
 from .._types import Result, Scalar, State
 from ..dynamics import AbstractDynamics, solve_lower
 from ..models import Model
@@ -72,6 +72,6 @@ def irreducible_spread(rate: float, total_time: float) -> float:
     return float(np.sqrt(2 * max(rate, 0.0) / total_time + (2 / total_time) ** 2))
 
 
-@eqx.filter_jit
+@compiled
 def _mapped(dynamics: AbstractDynamics, states: jax.Array) -> jax.Array:
     return jax.lax.map(lambda z: local_entropy_production(dynamics, z), states, batch_size=4096)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._programs import compiled
 from .._types import Result
 from ..models import Coefficients, Ensemble
 from ..sampling import StationarySamples, sample_stationary
@@ -70,7 +71,7 @@ def entropy_production(
     def rates(states, deviations) -> tuple[np.ndarray, np.ndarray]:
         """Energies and local rates, a row a member."""
         members = [own.unravelled(own.vector + row) for row in deviations]
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *members)  # jnp would compile a program
         energies, values = _evaluated(stacked, own.frozen, jnp.asarray(states, jnp.result_type(float)))
         return np.asarray(energies, np.float64), np.asarray(values, np.float64) / time
 
@@ -105,7 +106,7 @@ def entropy_production(
     return Estimate(float(rate), float(error), result)
 
 
-@eqx.filter_jit
+@compiled
 def _evaluated(stacked, frozen, states):
     def one(member):
         dynamics = eqx.combine(member, frozen)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._programs import compiled
 from .._types import State
 from ..components import Network
 from ..data import Transitions
@@ -205,7 +205,7 @@ def _dissipation(hidden, C, pairs, steps: int) -> np.ndarray:
     return M if np.linalg.eigvalsh(M).min() > 0.1 * np.linalg.eigvalsh(Q).min() > 0 else Q / 2
 
 
-@eqx.filter_jit
+@compiled
 def _residuals(hidden, C, start, increment, dt, steps):
     def one(pair):
         z, increment, dt = pair
@@ -214,7 +214,7 @@ def _residuals(hidden, C, start, increment, dt, steps):
     return jax.lax.map(one, (start, increment, dt), batch_size=CHUNK)
 
 
-@eqx.filter_jit
+@compiled
 def _linearised(hidden, C, start, increment, dt, steps):
     def one(z, increment, dt):
         J = jax.jacrev(lambda C: _shift(hidden, C, z, dt, steps))(C)
@@ -223,7 +223,7 @@ def _linearised(hidden, C, start, increment, dt, steps):
     return jax.vmap(one)(start, increment, dt)
 
 
-@eqx.filter_jit
+@compiled
 def _carried(hidden, C, start, dt, steps):
     def one(pair):
         z, dt = pair

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import PRNGKeyArray
 
+from .._programs import compiled
 from .._types import Result
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
@@ -150,7 +151,7 @@ def start_from_linear(
     return _started(dynamics, [jnp.asarray(part, jnp.result_type(float)) for part in wanted], key)
 
 
-@eqx.filter_jit
+@compiled
 def _started(dynamics, wanted, key):
     stiffness, mean, sigma, circulation = wanted
     return eqx.tree_at(

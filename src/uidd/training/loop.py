@@ -9,6 +9,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from .._programs import compiled
 from .._types import Scalar
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
@@ -66,7 +67,7 @@ class Trainer(eqx.Module):
         """The state before the first step."""
         return TrainingState(weights, self.plan.optimiser().init(weights))
 
-    @eqx.filter_jit
+    @compiled
     def epoch(
         self, state: TrainingState, pairs: DevicePairs, key: PRNGKeyArray
     ) -> tuple[TrainingState, Float[Array, " steps"]]:
@@ -99,7 +100,7 @@ class Trainer(eqx.Module):
             found.append(np.asarray(self._log_densities(weights, full), np.float64)[:count])
         return np.concatenate(found)
 
-    @eqx.filter_jit
+    @compiled
     def _log_densities(self, weights: PyTree, pairs: DevicePairs) -> Float[Array, " n"]:
         return log_densities(eqx.combine(weights, self.static), self.likelihood, pairs)
 

@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.spatial import KDTree
 
+from .._programs import compiled
 from ..models import Coefficients
 
 # Candidates for each distance from the data, in unit-size coordinates, and how many of them are used.
@@ -87,7 +88,7 @@ class Rim:
         return float(np.sum(np.minimum(self.rises(weights, vector)[0], 0.0) ** 2)) / 2
 
 
-@eqx.filter_jit
+@compiled
 def _heights(chosen, frozen, points, core):
     vector, unravel = ravel_pytree(chosen)
 

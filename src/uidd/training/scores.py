@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from .._programs import compiled
 from ..data import Transitions
 from ..dynamics import AbstractDynamics
 from ..likelihood import AbstractGaussian, AbstractLikelihood
@@ -213,13 +214,13 @@ def _in_chunks(function, *arrays):
     return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), found)
 
 
-@eqx.filter_jit
+@compiled
 def _values(chosen, frozen, likelihood, pairs):
     dynamics = eqx.combine(chosen, frozen)
     return _in_chunks(lambda *pair: likelihood.log_density(dynamics, *pair), *pairs)
 
 
-@eqx.filter_jit
+@compiled
 def _scores(chosen, frozen, likelihood, pairs):
     vector, unravel = ravel_pytree(chosen)
 
@@ -229,13 +230,13 @@ def _scores(chosen, frozen, likelihood, pairs):
     return _in_chunks(lambda *pair: jax.value_and_grad(one)(vector, *pair), *pairs)
 
 
-@eqx.filter_jit
+@compiled
 def _drawn(chosen, frozen, likelihood, start, dt, keys):
     dynamics = eqx.combine(chosen, frozen)
     return _in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)
 
 
-@eqx.filter_jit
+@compiled
 def _rows(chosen, frozen, likelihood, start, dt, keys):
     """J for every pair, `(n, rows, p)`; where it has many rows, some combinations with random signs."""
     vector, unravel = ravel_pytree(chosen)
@@ -254,6 +255,6 @@ def _rows(chosen, frozen, likelihood, start, dt, keys):
     return _in_chunks(one, start, dt, keys)
 
 
-@eqx.filter_jit
+@compiled
 def _straightened(dynamics, likelihood, pairs):
     return _in_chunks(lambda *pair: likelihood.straightened(dynamics, *pair), *pairs)
