@@ -11,7 +11,7 @@ from uidd.data import Transitions
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
 from uidd.training import scores
-from uidd.training.scores import Sample, fisher, rows_of_information
+from uidd.training.scores import Sample, fisher, log_densities, mean_loss, rows_of_information
 
 
 def linear(dimension, random_dynamics, pairs=4096):
@@ -72,3 +72,15 @@ def test_mixed_rows_give_the_information_on_average(random_dynamics):
 def _with(dimension, random_dynamics):
     weights, data = linear(dimension, random_dynamics)
     return weights, EulerMaruyama(), data
+
+
+def test_one_wild_pair_is_not_the_mean_loss(random_dynamics):
+    """It counts as at most 20 + 10 nats below the median, as in training."""
+    weights, data = linear(2, random_dynamics)
+    increment = data.pairs.increment.copy()
+    increment[17] = 1e9
+    wild = Sample(Transitions(data.pairs.start, increment, data.pairs.dt), data.block, data.blocks)
+    calm, moved = (mean_loss(weights, weights.vector, EulerMaruyama(), part) for part in (data, wild))
+    plain = -log_densities(weights, weights.vector, EulerMaruyama(), wild).mean()
+    assert plain > 1e6
+    assert calm < moved < calm + 60 / len(data)

@@ -29,7 +29,7 @@ from .loop import DevicePairs, Trainer
 from .plan import Plan
 from .progress import TrainingProgress
 from .rim import Rim
-from .scores import Sample, log_densities
+from .scores import Sample, mean_loss
 from .search import Search
 from .selection import NetworkTest
 from .telling_coordinates import has_frame, in_frame, telling_coordinates
@@ -227,7 +227,7 @@ class _Task:
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood, leg.tests,
-            -float(log_densities(own, own.vector, likelihood, test).mean()),
+            mean_loss(own, own.vector, likelihood, test),
         )  # fmt: skip
 
     def by_adam(self) -> Fit:
@@ -260,7 +260,7 @@ class _Task:
             )
             ensemble = draw_ensemble(model, own, solution, seed=self.seed)
         kept = best_epoch(history[1:]) if left else history[0]
-        test = -float(log_densities(own, own.vector, likelihood, self.held_out(self.test)).mean())
+        test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
 
     def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:

@@ -9,7 +9,7 @@ from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
 from .local_posterior import LocalPosterior, prior
 from .rim import Rim
-from .scores import Sample, Scores, fisher, log_densities, scores, values
+from .scores import BELOW_MEDIAN, Sample, Scores, fisher, log_densities, scores, values
 
 MOST_FISHER_PAIRS = 32_768
 # For every coefficient: near the solution so many make the recorded g g^T as good as the information; fewer
@@ -93,7 +93,7 @@ def climb(
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
-    floor = -1e30 if far else middle - 20.0
+    floor = -1e30 if far else middle - BELOW_MEDIAN
     recorded = near and know_enough(data, weights)
     F = found = None
 
@@ -170,7 +170,7 @@ def known(
     vector = weights.vector
     fewer = int(3e11 / len(vector) ** 2)
     seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
-    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - 20.0
+    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - BELOW_MEDIAN
     scale = len(data) / len(seen)
     F = fisher(weights, vector, likelihood, seen, seed=seed) * scale
     found = scores(weights, vector, likelihood, seen, floor=floor)

@@ -17,6 +17,8 @@ from ..models import Coefficients
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 512
 MOST_BELOW = 10.0
+# Pairs so many nats below the median are bent.
+BELOW_MEDIAN = 20.0
 # Of the Jacobian of one transition's mean and covariance; and pairs, where it has more and each takes long.
 MOST_ROWS, MOST_MIXED = 9, 8192
 # Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
@@ -85,6 +87,14 @@ def log_densities(
             for pairs, count, _ in data.segments()
         ]
     )
+
+
+def mean_loss(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample
+) -> float:
+    """-(mean log-density), each pair's bent where training bends it: one wild pair must not be the mean."""
+    found = log_densities(weights, vector, likelihood, data)
+    return -float(_bent(found, float(np.nanmedian(found)) - BELOW_MEDIAN)[0].mean())
 
 
 def values(

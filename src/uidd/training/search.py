@@ -24,7 +24,7 @@ from .history import EpochRecord
 from .leg import Leg
 from .local_posterior import MEANINGLESS
 from .rim import Rim
-from .scores import Sample, log_densities, straightened
+from .scores import Sample, mean_loss, straightened
 from .selection import networks_called_for
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
@@ -309,7 +309,7 @@ class Search:
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
         """Losses in nats a pair; the held-out data only watch."""
         losses = [
-            -float(log_densities(weights, vector, likelihood, part).mean())
+            mean_loss(weights, vector, likelihood, part)
             for part in (self.data.some(FEW // 2, np.random.default_rng([self.seed, 2])), self.held_out)
         ]
         steps = history[-1].step if history else 0

@@ -9,7 +9,7 @@ from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
 from .local_posterior import Factored
-from .scores import Sample, fisher, log_densities, rows_of_information, scores
+from .scores import BELOW_MEDIAN, Sample, fisher, log_densities, rows_of_information, scores
 
 # Three networks at one or two scales, tested once in every fit: one false alarm in some thousand fits.
 LARGEST_CHANCE = 1e-4
@@ -65,7 +65,7 @@ def networks_called_for(
     """
     vector = weights.vector
     F = fisher(weights, vector, likelihood, data, seed=seed)
-    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, data))) - 20.0
+    floor = float(np.nanmedian(log_densities(weights, vector, likelihood, data))) - BELOW_MEDIAN
     g = scores(weights, vector, likelihood, data, floor=floor).gradient
     if not (np.isfinite(F).all() and np.isfinite(g).all()):
         return tuple(NetworkTest(COMPONENTS[component], float("nan"), 1.0) for component in nuisances)
