@@ -93,4 +93,4 @@ def _requested(browser) -> list[str]:
     """Addresses that the page asked a network for; the browser's own new tab is not the page."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [url for url in sent if not url.startswith(("file:", "data:", "blob:", "chrome:"))]
+    return [url for url in sent if not url.startswith(("file:", "data:", "blob:", "chrome:", "chrome-untrusted:"))]
