@@ -44,11 +44,18 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, runs, pages):
+    from selenium.webdriver.support.wait import WebDriverWait
+
     def show(dimension):
         run, _ = runs[dimension]
         for kind in ("browser", "performance"):
             browser.get_log(kind)
         browser.get(run.write_report(pages[dimension]).as_uri())
+        # Plotly draws after the page has loaded; on a busy machine that takes a while.
+        drawn = (
+            "return Array.from(document.querySelectorAll('.plot')).every(p => p.querySelector('.main-svg'))"
+        )
+        WebDriverWait(browser, 60).until(lambda page: page.execute_script(drawn))
         return browser
 
     return show
@@ -93,4 +100,5 @@ def _requested(browser) -> list[str]:
     """Addresses that the page asked a network for; the browser's own new tab is not the page."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [url for url in sent if not url.startswith(("file:", "data:", "blob:", "chrome:", "chrome-untrusted:"))]
+    own = ("file:", "data:", "blob:", "chrome:", "chrome-untrusted:")
+    return [url for url in sent if not url.startswith(own)]
