@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from .data import Trajectories as Trajectories
     from .data import load_trajectories as load_trajectories
     from .data import save_trajectories as save_trajectories
+    from .dynamics import decompose as decompose
+    from .landscape import barrier as barrier
+    from .landscape import barriers as barriers
     from .landscape import find_minima as find_minima
+    from .landscape import find_saddle as find_saddle
+    from .landscape import minimum_energy_path as minimum_energy_path
+    from .landscape import project as project
     from .likelihood import Cubature as Cubature
     from .likelihood import DynGMA as DynGMA
     from .likelihood import EulerMaruyama as EulerMaruyama
@@ -42,7 +48,8 @@ _HOMES = {
     "_checks": ("InputError",),
     "_types": ("Result",),
     "data": ("Trajectories", "load_trajectories", "save_trajectories"),
-    "landscape": ("find_minima",),
+    "dynamics": ("decompose",),
+    "landscape": ("barrier", "barriers", "find_minima", "find_saddle", "minimum_energy_path", "project"),
     "likelihood": ("Cubature", "DynGMA", "EulerMaruyama"),
     "models": ("Architecture", "Ensemble", "Model", "load_model", "save_model"),
     "sampling": ("sample_stationary", "simulate"),

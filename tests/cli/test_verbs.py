@@ -55,6 +55,16 @@ def test_a_run_holds_everything(folder):
 
 
 @pytest.mark.slow
+def test_landscape_prints_and_stores_minima_and_barriers(folder):
+    told = _uidd("landscape", "run", cwd=folder).stdout
+    assert "Minima of the potential" in told and "There is no barrier." in told
+    stored = json.loads((folder / "run" / "landscape.json").read_text())
+    assert len(stored["minima"]) == 1 and stored["barriers"] == []
+    metrics = json.loads((folder / "run" / "metrics.json").read_text())
+    assert metrics["minima"] == stored["minima"]
+
+
+@pytest.mark.slow
 def test_metrics_hold_the_entropy_production_with_its_interval(folder):
     metrics = json.loads((folder / "run" / "metrics.json").read_text())
     epr = metrics["entropy_production"]

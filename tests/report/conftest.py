@@ -9,7 +9,7 @@ import pytest
 from uidd import Result
 from uidd.components import Constant, Full, SumOfSquares
 from uidd.data import Scaling, Trajectories
-from uidd.landscape import StationaryPoint
+from uidd.landscape import Barrier, EnergyPath, Landscape, StationaryPoint
 from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture, Ensemble, Model
 from uidd.report import Analysis, RunFolder, render_page
@@ -51,6 +51,15 @@ def _recorded(dimension: int) -> Trajectories:
     )
 
 
+def _barrier(a: StationaryPoint, b: StationaryPoint) -> Barrier:
+    dimension = len(a.x)
+    values = np.concatenate([[-2.0], np.arange(1.0, dimension)])
+    saddle = StationaryPoint((a.x + b.x) / 2, 2.5, values, 1, 1e-9)
+    points = np.linspace(a.x, b.x, 9)
+    path = EnergyPath(points, 3.5 * np.sin(np.linspace(0, np.pi, 9)) - 1, (a, b), (saddle,))
+    return Barrier(3.5, 0.25, a, b, saddle, path)
+
+
 def _analysis(data: Trajectories) -> Analysis:
     generator = np.random.default_rng(2)
     dimension = data.dimension
@@ -66,7 +75,7 @@ def _analysis(data: Trajectories) -> Analysis:
         noise_floor=0.6,
         system_entropy=Estimate(0.01, 0.02),
         counted=counted if dimension <= 3 else None,
-        minima=[minimum, higher],
+        landscape=Landscape((minimum, higher), (_barrier(minimum, higher),)),
         local=generator.chisquare(2, 1000) * 6,
         samples=StationarySamples(chains, 1.0021, 3210.0, 0.57, Result()),
         simulation=Simulation(states, data.times[0], 0.01),

@@ -14,7 +14,7 @@ from uidd import Result
 from uidd.report import render_page
 from uidd.thermodynamics import Estimate
 
-FIGURES = {1: 5, 2: 9, 3: 19, 5: 33}
+FIGURES = {1: 6, 2: 11, 3: 21, 5: 35}
 LARGEST = 8_000_000
 
 
@@ -123,6 +123,12 @@ def test_every_dimension_has_all_its_figures_and_fits_in_eight_megabytes(pages, 
     assert all(figure["data"] for figure in figures)
     assert sum(attributes.get("class") == "plot" for _, attributes in readers[dimension].tags) == len(figures)
     assert len(pages[dimension].encode()) < LARGEST
+
+
+def test_barriers_stand_in_a_table_with_their_errors(readers):
+    for dimension in FIGURES:
+        assert "How high the barriers are" in readers[dimension].text
+        assert "3.50 ± 0.25" in readers[dimension].text
 
 
 def test_one_coordinate_has_no_current_and_the_page_says_so(readers):

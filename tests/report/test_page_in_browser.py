@@ -61,7 +61,7 @@ def open_page(browser, runs, pages):
     return show
 
 
-@pytest.mark.parametrize(("dimension", "count"), [(1, 5), (2, 9), (3, 19)])
+@pytest.mark.parametrize(("dimension", "count"), [(1, 6), (2, 11), (3, 21)])
 def test_every_figure_is_drawn_without_an_error_or_a_request(open_page, dimension, count):
     browser = open_page(dimension)
     drawn = browser.execute_script(DRAWN)

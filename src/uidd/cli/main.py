@@ -10,6 +10,7 @@ from .analyze import analyze
 from .benchmark import benchmark
 from .demo import demo
 from .fit import fit
+from .landscape import landscape
 from .report import report
 from .reproduce import reproduce
 from .simulate import simulate
@@ -26,6 +27,7 @@ app = typer.Typer(
     uidd simulate linear --out data.npz             make data with a known answer
     uidd fit tracks.csv --dt 0.01 --out runs/mine   learn a model from your data
     uidd analyze runs/mine                          entropy production, minima
+    uidd landscape runs/mine                        minima, saddles, barriers
     uidd report runs/mine                           one page to look at
     uidd reproduce linear --size quick              an experiment of the paper
     uidd benchmark accuracy --only linear           how right it is on known systems
@@ -36,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (fit, analyze, report, simulate, reproduce, benchmark, demo):
+for verb in (fit, analyze, landscape, report, simulate, reproduce, benchmark, demo):
     app.command()(verb)
 
 

@@ -3,6 +3,8 @@
 from .abstract import AbstractDynamics as AbstractDynamics
 from .closed_form import ClosedFormDynamics as ClosedFormDynamics
 from .components import ComponentDynamics as ComponentDynamics
+from .decomposition import Decomposition as Decomposition
+from .decomposition import decompose as decompose
 from .divergence import divergence as divergence
 from .divergence import matrix_divergence as matrix_divergence
 from .triangular import cholesky as cholesky

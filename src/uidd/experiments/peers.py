@@ -13,7 +13,7 @@ from .._checks import InputError
 from .._types import Result
 from ..data import Scaling, Trajectories
 from ..likelihood import EulerMaruyama
-from ..report.analysis import counted_with_few_unpaired
+from ..report.analysis import counted
 from ..thermodynamics import Estimate, irreducible_spread
 from ..training import fit_linear
 
@@ -23,7 +23,7 @@ MOST_FUNCTIONS = 200
 
 def counting(data: Trajectories) -> Estimate:
     """Transitions counted between bins, on the grid that a report chooses; up to three dimensions."""
-    return counted_with_few_unpaired(data) or Estimate(
+    return counted(data) or Estimate(
         np.nan,
         np.nan,
         Result("not_judged", f"Counting needs at most 3 coordinates; the data have {data.dimension}."),

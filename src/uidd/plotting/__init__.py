@@ -1,5 +1,7 @@
 """Arrays in, figures out; nothing is computed here but pictures."""
 
+from .barriers import barrier_map as barrier_map
+from .barriers import barrier_profiles as barrier_profiles
 from .curves import drift_curve as drift_curve
 from .curves import potential_curve as potential_curve
 from .field_map import field_map as field_map

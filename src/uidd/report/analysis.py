@@ -1,6 +1,6 @@
 """Everything that a run reports of a model: one record, from which table, JSON and page are made."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data import Trajectories
-from ..landscape import StationaryPoint, find_minima
+from ..landscape import Landscape, StationaryPoint, survey
 from ..models import Ensemble, Model
 from ..sampling import Simulation, StationarySamples, sample_stationary, simulate
 from ..thermodynamics import (
@@ -38,7 +38,7 @@ class Analysis:
             so noise in the fitted current adds to it, about 2 / T for every degree of freedom.
         system_entropy: The stationary mean of s_sys, zero up to its error: a check of the sampling.
         counted: The counting estimate from the data alone; None above three dimensions.
-        minima: Of the potential, lowest first.
+        landscape: Minima of the potential, and the barriers between them.
         local: Local entropy production at some draws.
         samples: Draws from e^-V.
         simulation: Paths of the model from the starts of recorded ones, at their times.
@@ -51,11 +51,16 @@ class Analysis:
     noise_floor: float
     system_entropy: Estimate
     counted: CountedEntropyProduction | None
-    minima: list[StationaryPoint]
+    landscape: Landscape
     local: np.ndarray
     samples: StationarySamples
     simulation: Simulation
     recorded: Trajectories
+
+    @property
+    def minima(self) -> tuple[StationaryPoint, ...]:
+        """Of the potential, lowest first."""
+        return self.landscape.minima
 
     def to_dict(self) -> dict[str, Any]:
         """As in `metrics.json`."""
@@ -84,7 +89,7 @@ class Analysis:
                 "unpaired_share": self.counted.unpaired_share,
                 "null": self.counted.null,
             },
-            "minima": [point.to_dict() for point in self.minima],
+            **self.landscape.to_dict(),
             "sampling": {
                 "draws": len(self.samples),
                 "r_hat": self.samples.r_hat,
@@ -125,8 +130,8 @@ def analyze(
         irreducible_spread=irreducible_spread(headline.rate, total_time),
         noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),
-        counted=counted_with_few_unpaired(data),
-        minima=_minima(model),
+        counted=counted(data),
+        landscape=survey(ensemble),
         local=local,
         samples=samples,
         simulation=_simulated(model, recorded, seed),
@@ -134,31 +139,9 @@ def analyze(
     )
 
 
-def _minima(model: Model) -> list[StationaryPoint]:
-    """Found in unit-size coordinates and mapped back; the Hessian's eigenvalues are of user units."""
-    scale = np.asarray(model.scaling.scale)
-    found = find_minima(model.unit.potential, model.scaling.to_unit(np.asarray(model.anchors)))
-    hessians = [np.asarray(jax.hessian(model.unit.potential)(jnp.asarray(point.x))) for point in found]
-    return [
-        replace(
-            point,
-            x=model.scaling.to_user(point.x),
-            energy=point.energy + model.scaling.log_determinant,
-            eigenvalues=np.linalg.eigvalsh(np.asarray(hessian, np.float64) / np.outer(scale, scale)),
-        )
-        for point, hessian in zip(found, hessians, strict=True)
-    ]
-
-
-def counted_with_few_unpaired(data: Trajectories) -> CountedEntropyProduction | None:
-    """Counting with the finest grid that leaves few transitions unpaired, up to three dimensions."""
-    if data.dimension > 3:
-        return None
-    for bins in (40, 30, 20, 15, 10, 7, 5, 4, 3):
-        counted = count_entropy_production(data, bins)
-        if counted.unpaired_share < 0.02:
-            break
-    return counted
+def counted(data: Trajectories) -> CountedEntropyProduction | None:
+    """By counting, up to three dimensions: above, every cell is visited once."""
+    return count_entropy_production(data) if data.dimension <= 3 else None
 
 
 def _like_sized(data: Trajectories, most_paths: int = 200, most_frames: int = 400) -> Trajectories:

@@ -8,6 +8,7 @@ from string import Template
 import numpy as np
 
 from .analysis import Analysis
+from .barrier_section import barrier_section
 from .headline import cards, headline
 from .landscape_section import landscape_sections
 from .markup import Panel, Section, text
@@ -27,6 +28,7 @@ def render_page(run: RunFolder, analysis: Analysis) -> str:
     model, config, held_out = run.model(), run.config(), run.held_out()
     sections = [
         *landscape_sections(model, analysis, np.concatenate(held_out.states)),
+        barrier_section(model, analysis),
         training_section(run.history(), run.fit_summary()["kept_epoch"]),
         comparison_section(model, analysis),
         numbers_section(model, analysis),

@@ -1,6 +1,6 @@
 """Entropy production by counting transitions between bins, without a model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,12 @@ from .._checks import fail, whole_number
 from .._types import Result
 from ..data import Trajectories
 from .records import Estimate
+
+LADDER = (3, 4, 5, 7, 10, 15, 20, 30, 40)
+MOST_UNPAIRED = 0.02
+FEWEST_GROUPS, MOST_GROUPS = 20, 200
+# Entries of a table that is looked up instead of sorting.
+LARGEST_TABLE = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -18,9 +24,11 @@ class CountedEntropyProduction(Estimate):
         bins: A coordinate's.
         transitions: How many were counted.
         unpaired_share: Of them, those never seen in reverse.
-        null: What the same estimator gives when every trajectory is turned round with probability one
-            half: reversible data of the same size and correlation. A rate near it says nothing.
+        null: What the same estimator gives when a random half of the trajectories is turned round:
+            reversible data of the same size and correlation. A rate near it says nothing.
         null_spread: The standard deviation of that.
+        bins_spread: The standard deviation of rate - null over the numbers of bins that could as well have
+            been chosen; nan where the number was given.
     """
 
     bins: int = 0
@@ -28,45 +36,55 @@ class CountedEntropyProduction(Estimate):
     unpaired_share: float = 0.0
     null: float = 0.0
     null_spread: float = 0.0
+    bins_spread: float = float("nan")
+
+    @property
+    def excess(self) -> float:
+        """The rate less its null: what the bias of counting does not explain."""
+        return self.rate - self.null
 
 
 @dataclass(frozen=True)
 class _Moves:
-    """Transitions between visited cells: kind k goes from a cell to a cell, and kind reverse[k] back."""
+    """Transitions between visited cells, counted.
 
-    kind: np.ndarray
+    Attributes:
+        counts: Transitions of each kind in each group of trajectories, (groups, kinds).
+        reverse: The kind that leads back.
+        total: All transitions.
+        step: The mean time between frames.
+    """
+
+    counts: np.ndarray
     reverse: np.ndarray
-    owner: np.ndarray
+    total: int
     step: float
 
     @classmethod
     def of(cls, data: Trajectories, bins: int) -> "_Moves":
-        states = np.concatenate(data.states)
-        low, high = states.min(axis=0), states.max(axis=0)
-        cells = np.minimum(((states - low) / (high - low) * bins).astype(np.int64), bins - 1)
-        visited = np.zeros(len(cells), np.int64)
-        for coordinate in cells.T:  # numbers of visited cells only: bins^D would leave the integers
-            visited = np.unique(visited * bins + coordinate, return_inverse=True)[1].reshape(-1)
         lengths = np.array([len(s) for s in data.states])
-        inside = np.ones(len(visited) - 1, bool)
+        cells = _numbered(_cells(data, bins))
+        inside = np.ones(len(cells) - 1, bool)
         inside[np.cumsum(lengths)[:-1] - 1] = False  # no transition from one trajectory to the next
-        source, target, size = visited[:-1][inside], visited[1:][inside], int(visited.max()) + 1
-        seen, kind = np.unique(source * size + target, return_inverse=True)
+        size = int(cells.max()) + 1
+        source, target = cells[:-1][inside], cells[1:][inside]
+        seen, kind = _unique(source * np.int64(size) + target, size**2)
         turned = seen % size * size + seen // size
         kinds = np.concatenate([seen, np.setdiff1d(turned, seen)])  # every kind has its reverse
         order = np.argsort(kinds)
         reverse = order[np.searchsorted(kinds, kinds % size * size + kinds // size, sorter=order)]
+        groups = _groups(len(lengths), len(kinds))
+        owner = np.repeat(np.arange(len(lengths)) % groups, lengths - 1)
+        counts = np.bincount(owner * np.int64(len(kinds)) + kind, minlength=groups * len(kinds))
         return cls(
-            kind=kind.reshape(-1),
+            counts=counts.reshape(groups, len(kinds)),
             reverse=reverse,
-            owner=np.repeat(np.arange(len(lengths)), lengths - 1),
-            step=float(np.mean(np.concatenate([np.diff(t) for t in data.times]))),
+            total=len(kind),
+            step=float(np.sum([t[-1] - t[0] for t in data.times]) / len(kind)),
         )
 
-    def rate(self, *, weight: np.ndarray, turned: np.ndarray) -> tuple[float, float]:
-        """The estimate and the share of unpaired transitions, with trajectories weighted and turned round."""
-        kind = np.where(turned[self.owner], self.reverse[self.kind], self.kind)
-        counts = np.bincount(kind, weight[self.owner], len(self.reverse))
+    def rate(self, counts: np.ndarray) -> tuple[float, float]:
+        """The estimate and the share of unpaired transitions, from counts of every kind."""
         seen = counts > 0
         forward, backward = counts[seen], counts[self.reverse][seen]
         paired = backward > 0
@@ -74,41 +92,110 @@ class _Moves:
         total = forward.sum()
         return float(forward @ ratio / total / self.step), float(forward[~paired].sum() / total)
 
+    def resampled(self, generator: np.random.Generator) -> float:
+        """The estimate from as many groups, drawn with replacement."""
+        groups = len(self.counts)
+        weights = np.bincount(generator.integers(groups, size=groups), minlength=groups)
+        return self.rate(weights @ self.counts)[0]
+
+    def turned(self, generator: np.random.Generator) -> float:
+        """The estimate with a random half of the groups turned round.
+
+        Exactly half of them, so that no current is left but that of chance.
+        """
+        groups = len(self.counts)
+        back = np.zeros(groups, bool)
+        back[generator.permutation(groups)[: groups // 2]] = True
+        return self.rate(self.counts[~back].sum(axis=0) + self.counts[back].sum(axis=0)[self.reverse])[0]
+
+
+def _cells(data: Trajectories, bins: int) -> list[np.ndarray]:
+    """The bin of every frame, one array a coordinate."""
+    low, high = (np.array([f(s, axis=0) for s in data.states]) for f in (np.min, np.max))
+    low, high = low.min(axis=0), high.max(axis=0)
+    scale = bins / np.where(high > low, high - low, 1.0)
+    cells = []
+    for k in range(data.dimension):
+        places = np.concatenate([s[:, k] for s in data.states])
+        cells.append(np.minimum(((places - low[k]) * scale[k]).astype(np.int32), bins - 1))
+    return cells
+
+
+def _numbered(cells: list[np.ndarray]) -> np.ndarray:
+    """One number a visited cell: bins^D would leave the integers."""
+    number, size = np.zeros(len(cells[0]), np.int64), 1
+    for coordinate in cells:
+        bins = int(coordinate.max()) + 1
+        kept, number = _unique(number * bins + coordinate, size * bins)
+        size = len(kept)
+    return number
+
+
+def _unique(values: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """The values that occur, and the place of each among them; by a table where `limit` allows."""
+    if limit > LARGEST_TABLE:
+        seen, place = np.unique(values, return_inverse=True)
+        return seen, place.reshape(-1)
+    occurs = np.zeros(limit, bool)
+    occurs[values] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
+
+
+def _groups(paths: int, kinds: int) -> int:
+    """An even number of groups, as many as memory allows."""
+    most = max(FEWEST_GROUPS, min(MOST_GROUPS, LARGEST_TABLE // kinds))
+    return max(2, min(paths, most) // 2 * 2)
+
 
 def count_entropy_production(
-    data: Trajectories, bins: int, *, resamples: int = 20, seed: int = 0
+    data: Trajectories, bins: int | None = None, *, resamples: int = 20, seed: int = 0
 ) -> CountedEntropyProduction:
     """(1/dt) < ln P(i -> j) / P(j -> i) > over the observed transitions, the paper's estimator.
 
-    The range of every coordinate is cut into `bins` equal bins. A transition whose reverse was
-    never seen gets a tenth of the smallest reverse probability. The value depends on that factor, on
-    the bins and on the amount of data: read it beside its `null`. The error bar is a bootstrap over
-    trajectories and does not hold that bias.
+    The range of every coordinate is cut into `bins` equal bins; by default into as many, up to 40, as leave
+    fewer than 2 % of the transitions without a reverse. A transition whose reverse was never seen gets a
+    tenth of the smallest reverse probability. The value depends on that factor, on the bins and on the
+    amount of data: read it beside its `null`. The error bar is a bootstrap over trajectories and does
+    not hold that bias.
+
+    Args:
+        data: The trajectories.
+        bins: A coordinate's; None chooses.
+        resamples: Of the bootstrap and of the null.
+        seed: Of both.
     """
     if not isinstance(data, Trajectories):
         fail("data", "Trajectories", type(data).__name__, "Use uidd.Trajectories.from_arrays(x, dt=...).")
-    bins = whole_number("bins", bins, least=2)
     whole_number("resamples", resamples, least=2)
-    data = data if len(data) >= 20 else data.in_blocks(20)
-    moves, paths = _Moves.of(data, bins), len(data)
-    once, ahead = np.ones(paths), np.zeros(paths, bool)
-    rate, unpaired = moves.rate(weight=once, turned=ahead)
+    data = data if len(data) >= FEWEST_GROUPS else data.in_blocks(FEWEST_GROUPS)
+    if bins is not None:
+        bins = whole_number("bins", bins, least=2)
+        return _counted(_Moves.of(data, bins), bins, resamples, seed)
+    found: list[CountedEntropyProduction] = []
+    for bins in LADDER:
+        counted = _counted(_Moves.of(data, bins), bins, resamples, seed)
+        if found and counted.unpaired_share > MOST_UNPAIRED:
+            break
+        found.append(counted)
+    excesses = [counted.excess for counted in found[-3:]]
+    return replace(found[-1], bins_spread=_deviation(excesses))
+
+
+def _counted(moves: _Moves, bins: int, resamples: int, seed: int) -> CountedEntropyProduction:
+    rate, unpaired = moves.rate(moves.counts.sum(axis=0))
     generator = np.random.default_rng(seed)
-    spread, null = [], []
-    for _ in range(resamples):
-        drawn = np.bincount(generator.integers(paths, size=paths), minlength=paths)
-        spread.append(moves.rate(weight=drawn, turned=ahead)[0])
-        null.append(moves.rate(weight=once, turned=generator.random(paths) < 0.5)[0])
+    spread = [moves.resampled(generator) for _ in range(resamples)]
+    null = [moves.turned(generator) for _ in range(resamples)]
     counted = CountedEntropyProduction(
         rate=rate,
         standard_error=_deviation(spread),
         bins=bins,
-        transitions=len(moves.kind),
+        transitions=moves.total,
         unpaired_share=unpaired,
-        null=float(np.mean(null)) if null else float("nan"),
+        null=float(np.mean(null)),
         null_spread=_deviation(null),
     )
-    return CountedEntropyProduction(**{**vars(counted), "result": _judged(counted)})
+    return replace(counted, result=_judged(counted))
 
 
 def _judged(counted: CountedEntropyProduction) -> Result:
