@@ -1,12 +1,13 @@
 """Paths and barriers: heights that are known, and no number from a search that failed."""
 
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import surfaces
 
-from uidd import InputError
+from uidd import InputError, Result
 from uidd.landscape import barrier, barriers, minimum_energy_path
 from uidd.systems import DoubleWell
 from uidd.systems.muller_brown import surface
@@ -156,3 +157,27 @@ def test_members_without_the_barrier_are_told(members):
     found = barrier(surface, DEEP, FAR)
     assert found.result == "members_differ" and "1 of 3" in found.result.message
     assert np.isfinite(found.members).sum() == 1
+
+
+def test_a_lower_saddle_does_not_stand_in_for_a_summit_whose_search_failed(monkeypatch):
+    """Over the way to the far well lie two saddles; the search for the higher one is made to fail."""
+    module = importlib.import_module("uidd.landscape.path")
+    ascend = module.ascend
+
+    def blind(*given):
+        high = Result("not_converged", "made up")
+        return [replace(p, result=high) if p.energy > -50 else p for p in ascend(*given)]
+
+    monkeypatch.setattr(module, "ascend", blind)
+    monkeypatch.setattr(module, "relax", lambda surface, states: _without_the_stop(surface, states))
+    found = barrier(surface, DEEP, FAR)
+    assert found.result == "no_saddle" and np.isnan(found.height)
+
+
+def _without_the_stop(surface, states):
+    from uidd.landscape.minima import relax
+
+    return [
+        replace(p, result=Result("not_converged", "made up")) if abs(p.energy + 80.77) < 0.1 else p
+        for p in relax(surface, states)
+    ]

@@ -23,6 +23,8 @@ SMOOTH = 0.02
 # Strings that begin bent, beside the straight one: how far, as a share of the length.
 BENT = (0.3, 0.6)
 FINER = 10
+# Of the height of a path: how far below its summit the saddle may lie.
+LOWER = 0.05
 
 
 def minimum_energy_path(potential: Any, a: Any, b: Any, *, seed: int = 0) -> EnergyPath:
@@ -209,7 +211,11 @@ def _read(surface: Surface, string, move, a: StationaryPoint, b: StationaryPoint
     chosen = []
     for (low, _), (high, _) in pairwise(minima):
         inside = [point for place, point in saddles if low < place < high]
-        chosen.append(max(inside, key=lambda point: point.energy, default=None))
+        top = max(inside, key=lambda point: point.energy, default=None)
+        part = energies[(fine > low) & (fine < high)]
+        # A lower saddle must not stand in for a summit whose search failed.
+        reaches = top is not None and top.energy > part.max() - LOWER * np.ptp(part)
+        chosen.append(top if reaches else None)
     result = Result()
     if move > SETTLED:
         words = f"The string did not settle: {move:.0%} of the gradient is across it."
