@@ -29,7 +29,7 @@ def find_minima(potential: Any, starts: Any = None) -> list[StationaryPoint]:
     """
     function, starts = starting(potential, starts)
     surface = Surface.around(function, starts)
-    return distinct(_relaxed(surface, surface.inward(starts)), surface.spread)
+    return distinct([point for point in relax(surface, starts) if point.result.successful], surface.spread)
 
 
 def starting(potential: Any, starts: Any) -> tuple[Any, np.ndarray]:
@@ -45,19 +45,12 @@ def relax(surface: Surface, states: np.ndarray) -> list[StationaryPoint]:
     """The minimum below each state, or what was reached instead."""
     y = surface.inward(states)
     size = typical_size(surface.local(y))
-    reached, local = polished(surface, _descend(surface, y, size), size, descend=True)
+    descended = surface.mapped(_descended, y, np.full(len(y), size))
+    reached, local = polished(surface, descended, size, descend=True)
     return [
         judged(surface, one, Local(*(part[k] for part in local)), size, index=0)
         for k, one in enumerate(reached)
     ]
-
-
-def _relaxed(surface: Surface, y: np.ndarray) -> list[StationaryPoint]:
-    return [point for point in relax(surface, surface.outward(y)) if point.result.successful]
-
-
-def _descend(surface: Surface, y: np.ndarray, size: float) -> np.ndarray:
-    return surface.mapped(_descended, y, np.full(len(y), size))
 
 
 def _descended(energy, y, size):

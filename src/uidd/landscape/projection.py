@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm, qmc
 from .._checks import fail, one_of, whole_number
 from .._types import Result
 from .records import Projection
-from .stationary import newton_steps, typical_size
+from .stationary import lowered, newton_steps, typical_size
 from .surface import Local, Surface, center_of, states_from
 
 BINS = 60
@@ -118,14 +118,9 @@ def _minimised(surface: Surface, places, points, chosen, free) -> tuple[np.ndarr
         step = newton_steps(inner, size, descend=True)
         length = np.linalg.norm(step, axis=1)
         step *= np.minimum(1.0, 0.5 / np.maximum(length, 1e-300))[:, None]
-        trial = y[going]
-        for _ in range(6):
-            trial[:, free] = y[going][:, free] + step
-            climbs = ~(surface.energies(trial) <= local.energy + 1e-9 * np.abs(local.energy) + 1e-12)
-            if not climbs.any():
-                break
-            step = np.where(climbs[:, None], step / 3, step)
-        y[going] = trial
+        whole = np.zeros((len(step), y.shape[1]))
+        whole[:, free] = step
+        y[going] += lowered(surface, y[going], local.energy, whole)
         going[going] = length > 1e-7
         if not going.any():
             break
@@ -162,7 +157,7 @@ def _integrated(surface: Surface, y, energy, hessian, free) -> tuple[np.ndarray,
     values, vectors = np.linalg.eigh(np.nan_to_num(hessian))
     strength = np.maximum(values, 1e-3 * np.abs(values).max(axis=-1, keepdims=True) + 1e-12)
     roots = vectors / np.sqrt(strength)[..., None, :]
-    # Starts that met in one minimum must count once: the mixture's weights only shape the proposal.
+    # The proposal: a mixture over the minima that were found, one met twice being two equal parts of it.
     shares = -energy - np.log(strength).sum(axis=-1) / 2
     shares = np.exp(shares - np.logaddexp.reduce(shares, axis=1, keepdims=True))
     which = np.stack([np.searchsorted(np.cumsum(row)[:-1], _levels()) for row in shares])

@@ -12,13 +12,14 @@ from .._programs import compiled
 from .._types import Result
 from ..dynamics import AbstractDynamics
 from ..models import Ensemble, Model
+from ..sampling.simulate import natural_step
 from .records import Barrier
 from .surface import Surface
 
 WALKERS = 256
 BLOCK = 500
-# A step is this share of the fastest relaxation at the two minima.
-SHARE = 0.02
+# Of the step that simulations take: a fiftieth of the fastest relaxation at the two minima.
+SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def eyring_kramers_time(dynamics: AbstractDynamics, barrier: Barrier) -> float:
     -(M + W) H_s -- along the unstable direction of the saddle. In equilibrium this is the formula of
     Eyring and Kramers; with a circulation that leaves e^-V stationary only mu changes.
     """
-    if barrier.saddle is None or not barrier.result.successful:
+    if barrier.saddle is None:
         return float("nan")
     with jax.enable_x64(True):
         top, bottom = (jnp.asarray(point.x) for point in (barrier.saddle, barrier.minimum_a))
@@ -93,7 +94,7 @@ def passage_time(
     whole_number("most_steps", most_steps)
     start, goal = (_unit(dynamics, point.x) for point in (barrier.minimum_a, barrier.minimum_b))
     unit, time = (dynamics.unit, dynamics.scaling.time) if isinstance(dynamics, Model) else (dynamics, 1.0)
-    h = SHARE / _fastest(unit, np.stack([start, goal]))
+    h = SHARE * natural_step(unit, np.stack([start, goal]))
     widths = np.linalg.cholesky(_hessian(unit, goal)).T / len(goal) ** 0.5
     key = jax.random.key(whole_number("seed", seed, least=0))
     states, arrived, steps = jnp.tile(jnp.asarray(start, jnp.result_type(float)), (WALKERS, 1)), 0, 0
@@ -120,11 +121,6 @@ def _unit(dynamics: AbstractDynamics, x: np.ndarray) -> np.ndarray:
 def _hessian(dynamics: AbstractDynamics, z: np.ndarray) -> np.ndarray:
     surface = Surface(dynamics.potential, np.zeros(len(z)), np.ones(len(z)))
     return surface.local(z[None]).hessian[0]
-
-
-def _fastest(dynamics: AbstractDynamics, states: np.ndarray) -> float:
-    jacobians = np.asarray(jax.vmap(jax.jacfwd(dynamics.drift))(jnp.asarray(states)), np.float64)
-    return float(np.abs(np.linalg.eigvals(jacobians)).max())
 
 
 @compiled

@@ -84,7 +84,8 @@ class Barrier:
         saddle: The highest one on the way; None where none was found.
         path: Over it.
         members: Heights on the members of the ensemble, nan where a member has no such barrier.
-        result: `ok`, or why there is no height: a number never comes from a search that failed.
+        result: `ok`; `members_differ`, where too few members have it; or why there is no height: a number
+            never comes from a search that failed.
     """
 
     height: float
@@ -116,7 +117,7 @@ class Barrier:
         )
 
     def __str__(self) -> str:
-        if not self.result.successful:
+        if self.saddle is None:
             return f"no barrier: {self.result.message}"
         error = f" +- {self.standard_error:.2g}" if np.isfinite(self.standard_error) else ""
         return f"{self.height:.4g}{error}"

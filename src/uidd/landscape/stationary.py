@@ -38,7 +38,7 @@ def polished(surface: Surface, y: np.ndarray, size: float, *, descend: bool) -> 
         length = np.linalg.norm(step, axis=1)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(length, 1e-300))[:, None]
         if descend:
-            step = _lowered(surface, some, local.energy, step)
+            step = lowered(surface, some, local.energy, step)
         y[going] = some + step
         going[going] = (length > 1e-12) & np.isfinite(step).all(axis=1)
     return y, surface.local(np.nan_to_num(y))
@@ -103,7 +103,7 @@ def distinct(points: list[StationaryPoint], spread: np.ndarray) -> list[Stationa
     return kept
 
 
-def _lowered(surface: Surface, y: np.ndarray, energy: np.ndarray, step: np.ndarray) -> np.ndarray:
+def lowered(surface: Surface, y: np.ndarray, energy: np.ndarray, step: np.ndarray) -> np.ndarray:
     """The step, shortened until it does not climb."""
     for _ in range(4):
         climbs = ~(surface.energies(y + step) <= energy + 1e-9 * np.abs(energy) + 1e-12)

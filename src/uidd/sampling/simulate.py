@@ -90,7 +90,7 @@ def simulate(
         unit = simulate(dynamics.unit, start, grid / scaling.time, seed=seed, solver=solver, step=inner)
         return replace(unit, states=scaling.to_user(unit.states), times=grid, step=unit.step * scaling.time)
     solver = diffrax.Euler() if solver is None else solver
-    largest = _natural_step(dynamics, starts) if step is None else positive("step", step)
+    largest = natural_step(dynamics, starts) if step is None else positive("step", step)
     fine = _refined(grid, largest)
     # Time is counted in steps: whole numbers, which single precision holds exactly.
     unit_of_time = float(np.diff(fine).min())
@@ -115,7 +115,7 @@ def simulate(
     return Simulation(states[0] if np.ndim(x0) == 1 else states, grid, used, result)
 
 
-def _natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
+def natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
     """A twentieth of the shortest time scale 1 / |eigenvalue of the drift's Jacobian| at the starts."""
     some = jnp.asarray(starts[:: max(1, len(starts) // 64)])
     jacobians = np.asarray(_drift_jacobians(dynamics, some))
