@@ -68,6 +68,9 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
             "",
             counted.result.code,
         )
+        table.add_row(
+            "the same, data made reversible", f"{counted.null:.4g}", f"{counted.null_spread:.2g}", "", ""
+        )
     console = Console()
     console.print(table)
     counting = [] if analysis.counted is None else [analysis.counted.result]
