@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from uidd.dynamics import AbstractDynamics
-from uidd.systems import SYSTEMS, DoubleWell, Metastable, MullerBrown, VaryingNoise, system
+from uidd.systems import SYSTEMS, DoubleWell, DrivenWells, Metastable, MullerBrown, VaryingNoise, system
+from uidd.systems.driven_wells import stationary_states
 from uidd.systems.langevin import fine_paths, stationary_starts
 from uidd.systems.metastable import stationary_solution
 
@@ -18,12 +19,13 @@ SIZES = {
     "beads-5": (100, 5001, 0.1),
     "trap": (1, 320_000, 0.01),
     "double-well": (400, 1000, 0.02),
+    "driven-wells": (200, 1000, 0.01),
     "metastable": (2000, 21, 0.05),
     "muller-brown": (1, 15_001, 0.01),
     "gyrator": (100, 5001, 0.1),
     "varying-noise": (400, 1000, 0.02),
 }
-NONLINEAR = [DoubleWell(), Metastable(), MullerBrown(), VaryingNoise()]
+NONLINEAR = [DoubleWell(), DrivenWells(), Metastable(), MullerBrown(), VaryingNoise()]
 nonlinear = pytest.mark.parametrize("known", NONLINEAR, ids=repr)
 
 
@@ -35,7 +37,11 @@ def test_every_system_offers_the_same(name):
     defaults = inspect.signature(known.simulate).parameters
     assert tuple(defaults[k].default for k in ("paths", "frames", "dt")) == SIZES[name]
     data = known.simulate(3, 4, 0.01, seed=1)
-    assert (len(data), data.pair_count, data.dimension) == (3, 9, 5 if name == "beads-5" else 2)
+    assert (len(data), data.pair_count, data.dimension) == (
+        3,
+        9,
+        {"beads-5": 5, "driven-wells": 3}.get(name, 2),
+    )
     assert np.allclose(data.times[0], [0, 0.01, 0.02, 0.03])
     again, other = known.simulate(3, 4, 0.01, seed=1), known.simulate(3, 4, 0.01, seed=2)
     assert np.array_equal(data.states, again.states)
@@ -68,7 +74,7 @@ def test_a_step_has_the_moments_of_the_process(known):
     start, end = np.stack(known.simulate(20_000, 2, dt, seed=3).states).swapaxes(0, 1)
     f, sigma = evaluate(start)
     second = (evaluate(start + e * f)[0] - evaluate(start - e * f)[0]) / (2 * e)
-    for k in (0, 1):
+    for k in range(f.shape[1]):
         kick = e * sigma[:, :, k]
         second += (evaluate(start + kick)[0] - 2 * f + evaluate(start - kick)[0]) / (2 * e**2)
     white = solve(sigma, end - start - second * dt**2 / 2) / dt**0.5
@@ -82,11 +88,15 @@ def test_a_step_has_the_moments_of_the_process(known):
     f, sigma = evaluate(start)
     white = solve(sigma, end - start - f * dt / 100) / (dt / 100) ** 0.5
     products = np.einsum("ni,nj->nij", white, white)
-    assert (np.abs(products.mean(axis=0) - np.eye(2)) < 5 * products.std(axis=0) / len(white) ** 0.5).all()
+    assert (
+        np.abs(products.mean(axis=0) - np.eye(f.shape[1])) < 5 * products.std(axis=0) / len(white) ** 0.5
+    ).all()
 
 
 def stationary(known):
     """Draws from the truth."""
+    if isinstance(known, DrivenWells):
+        return stationary_states
     if not isinstance(known, Metastable):
         box = ((-0.5, 3.5), (-2, 5)) if isinstance(known, DoubleWell) else ((-4, 3), (-6, 6))
         return stationary_starts(known.dynamics, box)

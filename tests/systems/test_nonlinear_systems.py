@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from uidd.systems import DoubleWell, Metastable, MullerBrown, VaryingNoise
+from uidd.systems import DoubleWell, DrivenWells, Metastable, MullerBrown, VaryingNoise
 from uidd.systems.langevin import entropy_production_by_quadrature, stationary_grid
 from uidd.systems.muller_brown import BOX as MULLER_BROWN_BOX
 from uidd.systems.muller_brown import surface
@@ -88,6 +88,15 @@ def test_the_double_wells_rate_is_a_mean_curvature(circulation):
         assert rate == pytest.approx(2.16757, abs=5e-6)
 
 
+def test_the_driven_wells_rate_by_drawing(x64):
+    """The mean of f_irr M^-1 f_irr over exact draws, instead of the mean curvature."""
+    system = DrivenWells(0.5)
+    states = np.concatenate(system.simulate(40_000, 2, 1e-6, seed=0).states)[::2]
+    local = (np.asarray(jax.vmap(system.dynamics.irreversible_drift)(jnp.asarray(states))) ** 2).sum(axis=1)
+    assert abs(local.mean() - system.entropy_production_rate) < 5 * local.std() / len(local) ** 0.5
+    assert DrivenWells(0.0).entropy_production_rate == 0
+
+
 def test_the_varying_noises_rate_by_gauss_hermite():
     """y = x/2 + N(0, 1/2) given x, and the hand-written formulas, instead of the grid and differentiation."""
     nodes, weights = np.polynomial.hermite.hermgauss(120)
@@ -135,7 +144,7 @@ def test_the_muller_brown_surface_has_the_published_wells_and_saddles(x64):
     assert system.entropy_production_rate == 0
 
 
-@pytest.mark.parametrize("system", [DoubleWell(), MullerBrown(), VaryingNoise()], ids=repr)
+@pytest.mark.parametrize("system", [DoubleWell(), DrivenWells(), MullerBrown(), VaryingNoise()], ids=repr)
 def test_minima_and_saddles_are_what_they_are_called(system, x64):
     V = system.dynamics.potential
     slope, hessian = jax.jit(jax.grad(V)), jax.jit(jax.hessian(V))

@@ -2,6 +2,7 @@
 
 from .beads import Beads as Beads
 from .double_well import DoubleWell as DoubleWell
+from .driven_wells import DrivenWells as DrivenWells
 from .gyrator import Gyrator as Gyrator
 from .linear import Linear as Linear
 from .linear_diffusion import AbstractLinearDiffusion as AbstractLinearDiffusion

@@ -9,6 +9,7 @@ from ..data import Trajectories
 from ..dynamics import AbstractDynamics
 from .beads import Beads
 from .double_well import DoubleWell
+from .driven_wells import DrivenWells
 from .gyrator import Gyrator
 from .linear import Linear
 from .metastable import Metastable
@@ -43,6 +44,7 @@ SYSTEMS: dict[str, Callable[..., System]] = {
     "beads-5": partial(Beads, count=5),
     "trap": Trap,
     "double-well": DoubleWell,
+    "driven-wells": DrivenWells,
     "metastable": Metastable,
     "muller-brown": MullerBrown,
     "gyrator": Gyrator,
