@@ -117,7 +117,7 @@ def test_heat_and_stationarity_along_paths(known):
     By the trapezoidal rule its error is O(dt^2). The means of z, z^2 and V do not change in time.
     """
     dynamics, frames, count = known.dynamics, 101, 500
-    dt = 0.002 if isinstance(known, MullerBrown) else 0.01
+    dt = 0.002 if isinstance(known, DrivenWells | MullerBrown) else 0.01
     data = fine_paths(dynamics, stationary(known), count, frames, dt, largest_step=dt / 20, seed=5)
     paths = np.stack(data.states)
 

@@ -105,7 +105,7 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
     fit = train(
         trajectories,
         seed=config["seed"],
-        architecture=config["architecture"],
+        architecture=str(config["architecture"]),
         plan=Plan(steps=config["steps"], batch=config["batch"]),
         checkpoint=run.checkpoint_file,
         resume=resume,

@@ -1,6 +1,8 @@
 """The stochastic differential equation, its reversible and irreversible parts, and time reversal."""
 
+from .abstract import AbstractDrift as AbstractDrift
 from .abstract import AbstractDynamics as AbstractDynamics
+from .abstract import AbstractEquation as AbstractEquation
 from .closed_form import ClosedFormDynamics as ClosedFormDynamics
 from .components import ComponentDynamics as ComponentDynamics
 from .decomposition import Decomposition as Decomposition

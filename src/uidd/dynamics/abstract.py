@@ -9,7 +9,36 @@ import jax.numpy as jnp
 from .._types import Matrix, Scalar, State
 
 
-class AbstractDynamics(eqx.Module):
+class AbstractDrift(eqx.Module):
+    """dz/dt = f(z): where the mean of an increment goes, and nothing else."""
+
+    @abc.abstractmethod
+    def drift(self, z: State) -> State:
+        """f(z)."""
+
+
+class AbstractEquation(AbstractDrift):
+    """dZ = f dt + sigma dB: what a likelihood and a simulation have to know, with or without structure."""
+
+    @abc.abstractmethod
+    def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
+        """f and sigma together, for those who need both."""
+
+    @abc.abstractmethod
+    def diffusion(self, z: State) -> Matrix:
+        """sigma(z), lower triangular with positive diagonal."""
+
+    @property
+    def noise_is_uniform(self) -> bool:
+        """Whether sigma is known to be the same everywhere, so that it need not be looked at twice."""
+        return False
+
+    def drift(self, z: State) -> State:
+        """f(z)."""
+        return self.drift_and_diffusion(z)[0]
+
+
+class AbstractDynamics(AbstractEquation):
     """dZ = [-(M + W) grad V + div M + div W] dt + sigma dB, with M = sigma sigma^T / 2, W = -W^T.
 
     All methods take one state `z` of shape `(D,)`; map them over batches with `jax.vmap`.
@@ -19,10 +48,6 @@ class AbstractDynamics(eqx.Module):
     @abc.abstractmethod
     def potential(self, z: State) -> Scalar:
         """V(z) = -log(stationary density) + const."""
-
-    @abc.abstractmethod
-    def diffusion(self, z: State) -> Matrix:
-        """sigma(z), lower triangular with positive diagonal."""
 
     @abc.abstractmethod
     def circulation(self, z: State) -> Matrix:
@@ -39,11 +64,6 @@ class AbstractDynamics(eqx.Module):
     @abc.abstractmethod
     def time_reversed(self) -> "AbstractDynamics":
         """The dynamics of the reversed stationary process: the same V and sigma, W with its sign flipped."""
-
-    @property
-    def noise_is_uniform(self) -> bool:
-        """Whether sigma is known to be the same everywhere, so that it need not be looked at twice."""
-        return False
 
     def potential_gradient(self, z: State) -> State:
         """grad V(z)."""
@@ -62,12 +82,8 @@ class AbstractDynamics(eqx.Module):
         """f_irr = -W grad V + div W, the current velocity."""
         return -self.circulation(z) @ self.potential_gradient(z) + self.circulation_divergence(z)
 
-    def drift(self, z: State) -> State:
-        """f = -(M + W) grad V + div M + div W."""
-        return self.drift_and_diffusion(z)[0]
-
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
-        """f and sigma together, for those who need both."""
+        """f = -(M + W) grad V + div M + div W, and sigma."""
         M, W, dV = self.dissipation(z), self.circulation(z), self.potential_gradient(z)
         f = -(M + W) @ dV + self.dissipation_divergence(z) + self.circulation_divergence(z)
         return f, self.diffusion(z)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._programs import compiled
 from .._types import Result
-from ..dynamics import AbstractDynamics, solve_lower
+from ..dynamics import AbstractEquation, solve_lower
 from .cubature import Cubature, carried
 
 LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
@@ -35,7 +35,7 @@ class StepChoice:
 
 
 def choose_steps(
-    dynamics: AbstractDynamics,
+    dynamics: AbstractEquation,
     starts: Float[np.ndarray, "n D"],
     dt: Float[np.ndarray, " n"],
     total: int,
@@ -81,7 +81,7 @@ def _divergence(m: Array, L: Array, m_fine: Array, L_fine: Array) -> Array:
 _divergences = compiled(jax.vmap(_divergence))
 
 
-def _moments(dynamics: AbstractDynamics, likelihood: Cubature, starts: Array, dt: Array):
+def _moments(dynamics: AbstractEquation, likelihood: Cubature, starts: Array, dt: Array):
     return _carried(dynamics, starts, dt, jnp.asarray(likelihood.steps), likelihood.order)
 
 

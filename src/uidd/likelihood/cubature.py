@@ -7,7 +7,7 @@ from jaxtyping import Array, Int
 
 from .._checks import fail, whole_number
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics, cholesky
+from ..dynamics import AbstractEquation, cholesky
 from .gaussian import AbstractGaussian
 
 # By order, what stages look ahead and what they weigh: midpoint, and the classical scheme.
@@ -50,13 +50,13 @@ class Cubature(AbstractGaussian):
         stages = self.order * self.steps
         return 1 + (stages - 1) * 2 * dimension
 
-    def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
+    def moments(self, dynamics: AbstractEquation, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular factor of P."""
         return carried(dynamics, start, dt, self.steps, self.order)
 
 
 def carried(
-    dynamics: AbstractDynamics, start: State, dt: Scalar, steps: int | Int[Array, ""], order: int
+    dynamics: AbstractEquation, start: State, dt: Scalar, steps: int | Int[Array, ""], order: int
 ) -> tuple[State, Matrix]:
     """The moments of `Cubature(steps, order)`; `steps` may be traced, where no gradient is asked for.
 
@@ -79,7 +79,7 @@ def carried(
     return shift, cholesky(P)
 
 
-def _rates(dynamics: AbstractDynamics, start: State, shift: State, P: Matrix) -> tuple[State, Matrix]:
+def _rates(dynamics: AbstractEquation, start: State, shift: State, P: Matrix) -> tuple[State, Matrix]:
     """<f>, and <f d^T> + <d f^T> + <sigma sigma^T>."""
     dimension = len(start)
     arms = cholesky(P).T * dimension**0.5

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from .._checks import whole_number
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics, cholesky, solve_lower
+from ..dynamics import AbstractEquation, cholesky, solve_lower
 from .abstract import AbstractLikelihood
 
 
@@ -52,7 +52,7 @@ class DynGMA(AbstractLikelihood):
         whole_number("steps", self.steps)
         whole_number("substeps", self.substeps)
 
-    def log_density(self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar) -> Scalar:
+    def log_density(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Scalar:
         """log sum_k w_k N(increment; m_k, P_k), with m_k counted from `start`."""
         weights, means, factors = self.mixture(dynamics, start, dt)
 
@@ -64,7 +64,7 @@ class DynGMA(AbstractLikelihood):
         return jax.nn.logsumexp(terms, b=weights) - len(start) / 2 * np.log(2 * np.pi)
 
     def mixture(
-        self, dynamics: AbstractDynamics, start: State, dt: Scalar
+        self, dynamics: AbstractEquation, start: State, dt: Scalar
     ) -> tuple[np.ndarray, Float[Array, "K D"], Float[Array, "K D D"]]:
         """Weights, means counted from `start`, and lower factors of the covariances."""
         h, dimension = dt / (self.steps * self.substeps), len(start)
@@ -82,7 +82,7 @@ class DynGMA(AbstractLikelihood):
         return (1 + (self.substeps - 1) * K) * sum(K**step for step in range(self.steps))
 
     def _spread(
-        self, dynamics: AbstractDynamics, start: State, point: State, h: Scalar
+        self, dynamics: AbstractEquation, start: State, point: State, h: Scalar
     ) -> tuple[State, Matrix]:
         """The Gaussian to which `substeps` Euler steps take a point."""
         f, sigma = dynamics.drift_and_diffusion(start + point)

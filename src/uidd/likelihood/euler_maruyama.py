@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics
+from ..dynamics import AbstractEquation
 from .gaussian import AbstractGaussian
 
 
@@ -15,7 +15,7 @@ class EulerMaruyama(AbstractGaussian):
     it makes the entropy production 4 % too small at dt = 0.01.
     """
 
-    def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
+    def moments(self, dynamics: AbstractEquation, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """f dt and sigma sqrt(dt)."""
         drift, sigma = dynamics.drift_and_diffusion(start)
         return drift * dt, sigma * jnp.sqrt(dt)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDynamics, solve_lower
+from ..dynamics import AbstractEquation, solve_lower
 from .abstract import AbstractLikelihood
 
 
@@ -15,29 +15,29 @@ class AbstractGaussian(AbstractLikelihood):
     """p = N(m, L L^T)."""
 
     @abc.abstractmethod
-    def moments(self, dynamics: AbstractDynamics, start: State, dt: Scalar) -> tuple[State, Matrix]:
+    def moments(self, dynamics: AbstractEquation, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular L."""
 
-    def log_density(self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar) -> Scalar:
+    def log_density(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Scalar:
         """-|L^-1 (increment - m)|^2 / 2 - log det L - D/2 log(2 pi)."""
         shift, L = self.moments(dynamics, start, dt)
         noise = solve_lower(L, increment - shift)
         log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
         return -jnp.dot(noise, noise) / 2 - log_volume
 
-    def draw(self, dynamics: AbstractDynamics, start: State, dt: Scalar, *, key: PRNGKeyArray) -> State:
+    def draw(self, dynamics: AbstractEquation, start: State, dt: Scalar, *, key: PRNGKeyArray) -> State:
         """An increment from this very Gaussian."""
         shift, L = self.moments(dynamics, start, dt)
         return shift + L @ jax.random.normal(key, start.shape)
 
-    def straightened(self, dynamics: AbstractDynamics, start: State, increment: State, dt: Scalar) -> State:
+    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> State:
         """The increment that Euler's scheme would have made of the same noise: f dt + sigma sqrt(dt) xi."""
         shift, L = self.moments(dynamics, start, dt)
         f, sigma = dynamics.drift_and_diffusion(start)
         return f * dt + jnp.sqrt(dt) * sigma @ solve_lower(L, increment - shift)
 
     def deviations(
-        self, dynamics: AbstractDynamics, start: State, dt: Scalar, root: Matrix
+        self, dynamics: AbstractEquation, start: State, dt: Scalar, root: Matrix
     ) -> Float[Array, " rows"]:
         """Numbers y whose Jacobian J gives the Fisher information of one transition, J^T J.
 

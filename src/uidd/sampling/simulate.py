@@ -12,7 +12,7 @@ from .._checks import fail, numbers, positive, whole_number
 from .._programs import compiled
 from .._types import Result
 from ..data import Trajectories
-from ..dynamics import AbstractDynamics
+from ..dynamics import AbstractEquation
 from ..models import Model
 
 
@@ -49,7 +49,7 @@ class Simulation:
 
 
 def simulate(
-    dynamics: AbstractDynamics,
+    dynamics: AbstractEquation,
     x0: Any,
     times: Any,
     *,
@@ -70,8 +70,8 @@ def simulate(
         step: The largest internal step; by default a twentieth of the shortest relaxation time met at
             the starts, and never more than the shortest output interval.
     """
-    if not isinstance(dynamics, AbstractDynamics):
-        fail("dynamics", "a model or other dynamics", type(dynamics).__name__)
+    if not isinstance(dynamics, AbstractEquation):
+        fail("dynamics", "a model or another equation", type(dynamics).__name__)
     whole_number("seed", seed, least=0)
     wanted_times, wanted_starts = "at least two increasing finite times", "finite, of shape (D,) or (n, D)"
     grid = numbers("times", times, wanted_times)
@@ -115,7 +115,7 @@ def simulate(
     return Simulation(states[0] if np.ndim(x0) == 1 else states, grid, used, result)
 
 
-def natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
+def natural_step(dynamics: AbstractEquation, starts: np.ndarray) -> float:
     """A twentieth of the shortest time scale 1 / |eigenvalue of the drift's Jacobian| at the starts."""
     some = jnp.asarray(starts[:: max(1, len(starts) // 64)])
     jacobians = np.asarray(_drift_jacobians(dynamics, some))
@@ -126,7 +126,7 @@ def natural_step(dynamics: AbstractDynamics, starts: np.ndarray) -> float:
 
 
 @compiled
-def _drift_jacobians(dynamics: AbstractDynamics, states: jax.Array) -> jax.Array:
+def _drift_jacobians(dynamics: AbstractEquation, states: jax.Array) -> jax.Array:
     return jax.vmap(jax.jacfwd(dynamics.drift))(states)
 
 

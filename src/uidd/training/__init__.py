@@ -1,10 +1,12 @@
 """Maximum-likelihood training: start, loop, checkpoints."""
 
 from .ensemble import draw_ensemble as draw_ensemble
-from .fit import Fit as Fit
 from .fit import fit as fit
 from .history import EpochRecord as EpochRecord
 from .linear_start import LinearModel as LinearModel
 from .linear_start import fit_linear as fit_linear
 from .plan import Plan as Plan
+from .records import Fit as Fit
+from .records import Trained as Trained
 from .selection import NetworkTest as NetworkTest
+from .trainable import Trainable as Trainable

@@ -1,0 +1,72 @@
+"""What training hands back."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .._types import Result
+from ..data import Trajectories
+from ..dynamics import AbstractDrift
+from ..likelihood import AbstractLikelihood
+from ..models import Ensemble, Model
+from .history import EpochRecord
+from .selection import NetworkTest
+
+M = TypeVar("M", bound=AbstractDrift)
+
+
+@dataclass(frozen=True)
+class Trained(Generic[M]):
+    """A trained model of any kind, and how it came about.
+
+    Attributes:
+        model: In the user's coordinates and time unit.
+        history: One record an epoch (or a leg of the search); the first is the start.
+        result: `ok`, `still_improving`, `coarse`, `interrupted` or `not_finite`.
+        seconds: Wall time of the training.
+        test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
+            in the units inside (unit-size coordinates), comparable between fits of the same data.
+        kept: The record that `model` belongs to.
+        likelihood: The transition density.
+        test: The trajectories that took no part.
+        total_time: The observed time in the training part.
+    """
+
+    model: M
+    history: tuple[EpochRecord, ...]
+    result: Result
+    seconds: float
+    test_loss: float
+    kept: EpochRecord
+    likelihood: AbstractLikelihood
+    test: Trajectories
+    total_time: float
+
+    def __repr__(self) -> str:
+        epochs = f"{self.history[-1].epoch} epochs, kept {self.kept.epoch}"
+        name = type(self).__name__
+        return f"{name}({self.result}; {epochs}; {self.likelihood}; {self.seconds:.0f} s)"
+
+
+@dataclass(frozen=True, repr=False)
+class Fit(Trained[Model]):
+    """A model of ours and how it came about. See `Trained` for what all fits have.
+
+    Epoch 0 of `history`, the linear start, stays where the data do not call for more: what data do not call
+    for is noise.
+
+    Attributes:
+        ensemble: The model and what else the data could have given.
+        start: How the linear start went.
+        refined: The model with the best trained weights, whether they were kept or not.
+        tests: Whether the data called for the network of each component.
+    """
+
+    ensemble: Ensemble
+    start: Result
+    refined: Model
+    tests: tuple[NetworkTest, ...]
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The members of the ensemble."""
+        return self.ensemble.models
