@@ -3,9 +3,10 @@
 import abc
 
 import jax
+import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractDrift
+from ..dynamics import AbstractDrift, cholesky, solve_lower
 
 
 class AbstractBaseline(AbstractDrift):
@@ -34,6 +35,11 @@ class AbstractBaseline(AbstractDrift):
     def irreversible_drift(self, z: State) -> State:
         """-W grad V, along which V does not change."""
         return -self.circulation(z) @ self.potential_gradient(z)
+
+    def local_entropy_production(self, z: State) -> Scalar:
+        """f_irr^T M^-1 f_irr: what the split would say if e^-V were the density and 2 M the noise's."""
+        whitened = solve_lower(cholesky(self.dissipation(z)), self.irreversible_drift(z))
+        return jnp.dot(whitened, whitened)
 
     def drift(self, z: State) -> State:
         """f = -(M + W) grad V."""

@@ -58,6 +58,11 @@ class GenericDrift(AbstractBaseline):
         """L grad E."""
         return self.circulation(z) @ jax.grad(self.energy)(z)
 
+    def local_entropy_production(self, z: State) -> Scalar:
+        """dS/dt = grad S^T M grad S, GENERIC's own."""
+        dS = jax.grad(self.entropy)(z)
+        return dS @ self.dissipation(z) @ dS
+
     def drift(self, z: State) -> State:
         """f = L grad E + M grad S."""
         dE, dS = jax.grad(self.energy)(z), jax.grad(self.entropy)(z)

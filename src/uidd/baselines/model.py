@@ -46,6 +46,10 @@ class BaselineModel(AbstractBaseline):
         """-W grad V."""
         return self._velocity(self.unit.irreversible_drift(self._unit_state(z)))
 
+    def local_entropy_production(self, z: State) -> Scalar:
+        """In the user's time."""
+        return self.unit.local_entropy_production(self._unit_state(z)) / self.scaling.time
+
     def drift(self, z: State) -> State:
         """f(z)."""
         return self._velocity(self.unit.drift(self._unit_state(z)))

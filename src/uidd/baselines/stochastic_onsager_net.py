@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from .._types import Matrix, State
+from .._types import Matrix, Scalar, State
 from ..components import AbstractDiffusion, Full, SumOfSquares, Triangular
 from ..data import Scaling
-from ..dynamics import AbstractDrift, AbstractEquation
+from ..dynamics import AbstractDrift, AbstractEquation, solve_lower
 from ..likelihood import EulerMaruyama
 from ..training import Trainable
 from .model import StochasticBaselineModel
@@ -27,6 +28,11 @@ class StochasticOnsagerDrift(OnsagerDrift, AbstractEquation):
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
         """f and sigma."""
         return self.drift(z), self.noise_component(z)
+
+    def local_entropy_production(self, z: State) -> Scalar:
+        """2 |sigma^-1 f_irr|^2: as if e^-V were the density; the noise is known here."""
+        whitened = solve_lower(self.noise_component(z), self.irreversible_drift(z))
+        return 2 * jnp.dot(whitened, whitened)
 
     def drift(self, z: State) -> State:
         """f = -(M + W) grad V."""
