@@ -65,7 +65,7 @@ def markov_rate(kept: list[int], dt: float) -> float:
     rows = np.ix_(kept, kept)
     C = SYSTEM.covariance[rows]
     later = (SYSTEM.covariance @ transition(SYSTEM, dt)[0].T)[rows].T
-    A = scipy.linalg.logm(later @ np.linalg.inv(C)).real / dt
+    A = np.real(np.asarray(scipy.linalg.logm(later @ np.linalg.inv(C)))) / dt
     D = -(A @ C + C @ A.T) / 2
     W, S = circulation_and_stiffness(A, D)
     return float(-np.trace(np.linalg.solve(D, W @ S @ W)))
