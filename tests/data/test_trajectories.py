@@ -51,6 +51,17 @@ def test_ragged_paths_keep_their_lengths_and_values():
     assert data.total_time == 11 * 0.5
 
 
+def test_coordinates_are_chosen_by_name_in_any_order():
+    x = walk(3, 5, 3)
+    data = Trajectories.from_arrays(x, dt=0.5, coordinates=["a", "b", "c"], units=["m", "s", "kg"])
+    some = data.select_coordinates(["c", "a"])
+    np.testing.assert_array_equal(np.stack(some.states), x[:, :, [2, 0]])
+    assert (some.coordinates, some.units, some.origins) == (("c", "a"), ("kg", "m"), data.origins)
+    for names in ("ab", [], ["a", "a"], ["d"]):
+        with pytest.raises(InputError, match="`names` must be"):
+            data.select_coordinates(names)
+
+
 def test_a_path_of_one_frame_is_left_out_but_keeps_its_place_among_the_origins():
     data = Trajectories.from_arrays([walk(3, 2), walk(1, 2), walk(4, 2)], dt=1.0)
     assert data.origins == (0, 2)

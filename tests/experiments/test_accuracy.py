@@ -14,7 +14,7 @@ from uidd.cli.main import run as command
 from uidd.dynamics import ClosedFormDynamics
 from uidd.experiments import accuracy, accuracy_table
 from uidd.experiments.accuracy_cases import CASES, COVERAGE_CASES, COVERAGE_DATA_SETS, DYNGMA_LEAST, Bar
-from uidd.experiments.accuracy_figures import barrier, even_grid, polished
+from uidd.experiments.accuracy_figures import barrier, even_grid
 from uidd.experiments.peers import linear_fit
 from uidd.systems import DoubleWell
 from uidd.thermodynamics import Estimate
@@ -145,11 +145,11 @@ def _scaled(system, scale):
     return ClosedFormDynamics(lambda z: scale * d.potential(z), d.diffusion, d.circulation)
 
 
-def test_newton_finds_a_saddle_and_no_barrier_is_nan():
+def test_a_barrier_is_found_from_rough_guesses_and_a_bowl_has_none():
     system = DoubleWell()
-    point = polished(system.dynamics.potential, np.array([1.6, 1.4]), reach=0.1)
-    np.testing.assert_allclose(point.x, [1.5, 1.5], atol=1e-5)
-    assert (point.index, point.step < 1e-4) == (1, True)
+    rough = system.minima + np.array([[0.2, -0.1], [-0.1, 0.2]])
+    height = barrier(system.dynamics.potential, rough, system.saddles[0] + [0.1, -0.1])
+    assert height == pytest.approx(10, abs=1e-6)
     bowl = lambda z: jnp.sum((z - 1.5) ** 2)  # noqa: E731
     assert np.isnan(barrier(bowl, system.minima, system.saddles[0]))
 

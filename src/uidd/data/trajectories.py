@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import InputError, fail, positive, whole_number
+from .._checks import InputError, fail, one_of, positive, whole_number
 from .recorded import as_paths, as_time_stamps, check_finite, runs_without_gap
 from .transitions import Transitions
 
@@ -133,6 +133,18 @@ class Trajectories:
             states=tuple(self.states[i] for i in indices),
             times=tuple(self.times[i] for i in indices),
             origins=tuple(self.origins[i] for i in indices),
+        )
+
+    def select_coordinates(self, names: Sequence[str]) -> "Trajectories":
+        """The same paths seen through these coordinates alone, in this order."""
+        if isinstance(names, str) or not len(names) or len(set(names)) < len(names):
+            fail("names", "a list of distinct coordinates", repr(names))
+        kept = [self.coordinates.index(one_of("names", name, self.coordinates)) for name in names]
+        return replace(
+            self,
+            states=tuple(np.ascontiguousarray(s[:, kept]) for s in self.states),
+            coordinates=tuple(names),
+            units=tuple(self.units[k] for k in kept) if self.units else (),
         )
 
     def in_blocks(self, count: int) -> "Trajectories":

@@ -5,8 +5,6 @@ of a matrix being Frobenius'. V is known up to a constant, so its mean over the 
 first. f_irr is compared relative to the drift where the exact one vanishes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -14,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._programs import compiled
-from .._types import Scalar, State
 from ..data import Trajectories
 from ..dynamics import AbstractDynamics
+from ..landscape.stationary import next_to
+from ..landscape.surface import Potential, Surface
 from ..systems import Metastable
 from ..systems.langevin import Box
 
@@ -39,23 +38,6 @@ class Fitted(Protocol):
     def models(self) -> tuple[AbstractDynamics, ...]:
         """All of them."""
         ...
-
-
-@dataclass(frozen=True)
-class Polished:
-    """Where Newton's iteration from a guess ended.
-
-    Attributes:
-        x: The point.
-        value: Of the potential.
-        index: How many eigenvalues of the Hessian are negative.
-        step: The length of the next Newton step: how far from stationary the point is.
-    """
-
-    x: np.ndarray
-    value: float
-    index: int
-    step: float
 
 
 def linear_figures(system: Any, fit: Fitted, data: Trajectories) -> dict[str, float]:
@@ -196,37 +178,17 @@ def even_grid(box: Box, points: int = 200) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def barrier(potential: Callable[[State], Scalar], minima: np.ndarray, saddle: np.ndarray) -> float:
+def barrier(potential: Potential, minima: np.ndarray, saddle: np.ndarray) -> float:
     """The height of the saddle above the minima, averaged over them; from guesses of where they are.
 
-    NaN if a point is not stationary, has not the right index, or is nearer to another guess than to its own.
+    NaN if next to a guess there is no such point, or only one that is nearer to another guess.
     """
-    guesses = np.concatenate([minima, saddle[None]])
-    apart = np.linalg.norm(guesses[:-1] - guesses[-1], axis=1).min()
-    points = [polished(potential, guess, reach=0.1 * apart) for guess in guesses]
-    right = all(
-        point.index == index and point.step < 1e-3 * apart and np.linalg.norm(point.x - guess) < 0.5 * apart
-        for point, guess, index in zip(points, guesses, [0] * len(minima) + [1], strict=True)
-    )
-    return points[-1].value - float(np.mean([p.value for p in points[:-1]])) if right else np.nan
+    apart = np.linalg.norm(minima - saddle, axis=1).min()
+    surface = Surface(potential, saddle, np.full(len(saddle), apart))
 
+    def energy(guess: np.ndarray, index: int) -> float:
+        point = next_to(surface, guess, index=index)
+        near = np.linalg.norm(point.x - guess) < 0.5 * apart
+        return point.energy if point.result.successful and near else np.nan
 
-def polished(potential: Callable[[State], Scalar], start: np.ndarray, *, reach: float) -> Polished:
-    """The stationary point near `start`, of whatever index, by Newton steps no longer than `reach`."""
-    z, value, eigenvalues, step = (
-        np.asarray(part, np.float64) for part in _newton(potential, jnp.asarray(start), jnp.asarray(reach))
-    )
-    return Polished(z, float(value), int((eigenvalues < 0).sum()), float(step))
-
-
-@compiled
-def _newton(potential, start, reach):
-    def next_step(z):
-        return -jnp.linalg.solve(jax.hessian(potential)(z), jax.grad(potential)(z))
-
-    def move(_, z):
-        step = next_step(z)
-        return z + step * jnp.minimum(1.0, reach / jnp.maximum(jnp.linalg.norm(step), 1e-30))
-
-    z = jax.lax.fori_loop(0, 20, move, start)
-    return z, potential(z), jnp.linalg.eigvalsh(jax.hessian(potential)(z)), jnp.linalg.norm(next_step(z))
+    return energy(saddle, 1) - float(np.mean([energy(guess, 0) for guess in minima]))

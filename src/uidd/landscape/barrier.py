@@ -11,8 +11,8 @@ from .._types import Result
 from .minima import find_minima, starting
 from .path import in_widths, lowest_path, two_minima
 from .records import Barrier, EnergyPath, Landscape, StationaryPoint
-from .stationary import judged, polished, same, typical_size
-from .surface import Local, Potential, Surface, center_of
+from .stationary import next_to, same
+from .surface import Potential, Surface, center_of
 
 # Of the members of an ensemble, so many must have the barrier too.
 LEAST_SHARE = 0.9
@@ -138,10 +138,7 @@ def _followed(member: Potential, widths: np.ndarray, bottom: StationaryPoint, to
     """The height on another surface, between the stationary points next to the known ones."""
     surface, energies = Surface(member, bottom.x, widths), []
     for point, index in ((bottom, 0), (top, 1)):
-        y = surface.inward(point.x)[None]
-        size = typical_size(surface.local(y))
-        reached, local = polished(surface, y, size, descend=index == 0)
-        one = judged(surface, reached[0], Local(*(part[0] for part in local)), size, index=index)
-        moved = np.linalg.norm(reached[0] - y[0])
+        one = next_to(surface, point.x, index=index)
+        moved = np.linalg.norm((one.x - point.x) / widths)
         energies.append(one.energy if one.result.successful and moved < FARTHEST else np.nan)
     return energies[1] - energies[0]

@@ -44,6 +44,14 @@ def polished(surface: Surface, y: np.ndarray, size: float, *, descend: bool) -> 
     return y, surface.local(np.nan_to_num(y))
 
 
+def next_to(surface: Surface, state: np.ndarray, *, index: int) -> StationaryPoint:
+    """The minimum (index 0) or saddle (index 1) to which Newton's iteration leads from one state."""
+    y = surface.inward(state)[None]
+    size = typical_size(surface.local(y))
+    reached, local = polished(surface, y, size, descend=index == 0)
+    return judged(surface, reached[0], Local(*(part[0] for part in local)), size, index=index)
+
+
 def judged(surface: Surface, y: np.ndarray, local: Local, size: float, *, index: int) -> StationaryPoint:
     """The record of one point, accepted only with a vanishing gradient and the index that was sought."""
     with np.errstate(all="ignore"):
