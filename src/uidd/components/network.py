@@ -169,7 +169,8 @@ class Network(eqx.Module):
         """The value, and the slopes phi' of every hidden layer."""
         phi, slopes = activation(self.activation), []
         for A, a in self.hidden:
-            z, slope = jax.jvp(phi, (z @ A + a,), (jnp.ones_like(a),))
+            h = z @ A + a
+            z, slope = jax.jvp(phi, (h,), (jnp.ones_like(h),))
             slopes.append(slope)
         R, r = self.readout
         return z @ R + r, slopes
