@@ -6,20 +6,17 @@ import typer
 
 from .options import Overwrite, Seed, among
 
-
-def _experiments() -> list[str]:
-    return ["linear"]
-
-
-def _sizes() -> list[str]:
-    from ..experiments.linear import SIZES
-
-    return list(SIZES)
+EXPERIMENTS = ["linear", "identifiability"]
+SIZES = ["quick", "paper"]
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help="linear", callback=among(_experiments))],
-    size: Annotated[str, typer.Option(help="quick (a minute) or paper.", callback=among(_sizes))] = "quick",
+    experiment: Annotated[
+        str, typer.Argument(help=" or ".join(EXPERIMENTS), callback=among(lambda: EXPERIMENTS))
+    ],
+    size: Annotated[
+        str, typer.Option(help="quick (minutes) or paper.", callback=among(lambda: SIZES))
+    ] = "quick",
     out: Annotated[
         str | None,
         typer.Option(help="The folder to write to; runs/EXPERIMENT-SIZE by default.", metavar="FOLDER"),
@@ -27,20 +24,26 @@ def reproduce(
     seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """An experiment of the paper: table, figures, picture.
+    """An experiment of the paper: table, figures, pictures.
 
     Example: uidd reproduce linear --size quick
     """
+    import importlib
+    import shutil
     from pathlib import Path
 
     from .._checks import InputError
-    from ..experiments import linear
     from ..models.provenance import command
 
     folder = Path(out or f"runs/{experiment}-{size}")
-    if (folder / "results.json").exists() and not overwrite:
+    if overwrite:
+        (folder / "results.json").unlink(missing_ok=True)
+        shutil.rmtree(folder / "trials", ignore_errors=True)
+    elif (folder / "results.json").exists():
         raise InputError(f"'{folder}' already holds a run. Choose another --out, or --overwrite it.")
-    results = linear.run(linear.SIZES[size], seed=seed, report=print)
-    linear.write(results, folder, {"size": size, "seed": seed, "command": command()})
-    print(linear.table(results))
-    print(f"Written to {folder}: results.json, table.md, figure.png")
+    study = importlib.import_module(f"uidd.experiments.{experiment}")
+    made = study.reproduce(size, folder, seed=seed, report=print, config={"command": command()})
+    print(made)
+    print(
+        f"Written to {folder}: {', '.join(sorted(file.name for file in folder.iterdir() if file.is_file()))}"
+    )

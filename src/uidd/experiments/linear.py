@@ -1,6 +1,5 @@
 """The paper's linear case: entropy production against lambda, estimated in four ways."""
 
-import io
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,6 +82,15 @@ class LinearCase:
         theirs = dict(zip(("learned", "counted", "monte_carlo"), PUBLISHED[self.strength], strict=True))
         plain = {k: v for k, v in asdict(self).items() if k not in estimates}
         return {**plain, **estimates, "published": theirs}
+
+
+def reproduce(
+    size_name: str, folder: Path, *, seed: int, report: Callable[[str], None], config: dict[str, Any]
+) -> str:
+    """Run, write, and return the table."""
+    cases = run(SIZES[size_name], seed=seed, report=report)
+    write(cases, folder, {**config, "size": size_name, "seed": seed})
+    return table(cases)
 
 
 def run(size: Size, *, seed: int = 0, report: Callable[[str], None] = lambda _: None) -> list[LinearCase]:
@@ -196,11 +204,10 @@ def table(cases: list[LinearCase]) -> str:
 def write(cases: list[LinearCase], folder: Path, config: dict[str, Any]) -> None:
     """Numbers, table and picture with what they were made by, each written atomically."""
     from ..plotting.linear_case import linear_figure
+    from ..plotting.style import png
 
     write_json(folder / "config.json", config)
     write_json(folder / "environment.json", environment())
     write_atomically(folder / "table.md", (table(cases) + "\n").encode())
-    picture = io.BytesIO()
-    linear_figure([case.to_dict() for case in cases]).savefig(picture, format="png", dpi=160)
-    write_atomically(folder / "figure.png", picture.getvalue())
+    write_atomically(folder / "figure.png", png(linear_figure([case.to_dict() for case in cases])))
     write_json(folder / "results.json", [case.to_dict() for case in cases])

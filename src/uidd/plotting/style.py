@@ -1,10 +1,12 @@
 """Colours, fonts and labels that all figures share."""
 
+import io
 from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by readers of every colour vision. One meaning each, on all figures.
 DATA = "#D55E00"
@@ -79,6 +81,13 @@ def axis_label(name: str, unit: str = "", *, longest: int = 40) -> str:
 def compact(values: Any) -> np.ndarray:
     """Single precision: half the bytes on the page, more digits than a screen has pixels."""
     return np.asarray(values, np.float32)
+
+
+def png(figure: Figure, *, dpi: int = 160) -> bytes:
+    """A Matplotlib figure as the content of a PNG file."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=dpi)
+    return content.getvalue()
 
 
 def faded(colour: str, opacity: float) -> str:
