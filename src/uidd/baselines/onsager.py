@@ -21,8 +21,8 @@ class Onsager(Trainable[BaselineModel]):
 
     V falls along every solution. At a minimum, where M is continuous, the linearised flow -M S has real
     eigenvalues: no solution spirals in. Elsewhere an M that varies can turn the force, so that a current may
-    pass for friction. (V, M) -> (phi(V), M / phi'(V)) leaves the drift as it is, for every increasing phi, and
-    so does every change of M that leaves M grad V: V is not unique.
+    pass for friction. (V, M) -> (phi(V), M / phi'(V)) leaves the drift as it is, for every increasing phi,
+    and so does every change of M that leaves M grad V: V is not unique.
 
     Reference: L. Onsager, Reciprocal relations in irreversible processes, Phys. Rev. 37, 405 (1931);
     M. Doi, Onsager's variational principle in soft matter, J. Phys.: Condens. Matter 23, 284118 (2011).

@@ -198,9 +198,10 @@ def _at_rest(found: dict[tuple[str, str], list[Trial]]) -> str:
         ours, theirs = found[name, "ours"][0], found[name, "Stat-PINNs"][0]
         apart = np.linalg.norm(ours.gradient - theirs.gradient) / np.linalg.norm(theirs.gradient)
         rate, error = ours.figures["rate"], ours.figures["rate_error"]
+        off = [each.figures["gradient_error"] for each in (ours, theirs)]
         lines.append(
             f"{name}: EPR {rate:.2g} +- {error:.2g}; grad V differs from Stat-PINNs' by {apart:.2%} (from "
-            f"the exact one by {ours.figures['gradient_error']:.2%} and {theirs.figures['gradient_error']:.2%}), "
+            f"the exact one by {off[0]:.2%} and {off[1]:.2%}), "
             f"the held-out loss by {abs(ours.figures['test_loss'] - theirs.figures['test_loss']):.1e} nats."
         )
     return "In equilibrium ours is Stat-PINNs:\n\n" + "\n".join(f"- {line}" for line in lines)

@@ -247,7 +247,7 @@ def trial(size: Size, case_name: str, model: str, seed: int, data: Trajectories 
         found = barrier(fitted if isinstance(fitted, Fit) else fitted.model.potential, *case.system.minima)
         figures |= {"barrier": found.height, "barrier_error": found.standard_error}
         figures |= {"barrier_result": found.result.code}
-    if model == "OnsagerNet":
+    if model == "OnsagerNet" and isinstance(fitted.model.unit, OnsagerDrift):
         figures |= freedom(fitted.model.unit, fitted.model.scaling.to_unit(points))
     surface = project(fitted.model.potential, (0, 1), states=_region(case, data), bins=size.bins)
     return Trial(

@@ -1,6 +1,8 @@
 """The potentials that several seeds found, side by side."""
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 # Ours and Stat-PINNs are in kT and share the truth's scale; the others have no scale of their own.
@@ -27,9 +29,8 @@ def identifiability_figure(
     for row, (model, found) in zip(panels, {"exact": [exact], **surfaces}.items(), strict=True):
         lifted = [_above(surface) for surface in found]
         limit = highest if model in IN_KT else float(np.nanquantile(np.stack(lifted), 0.95))
-        drawn = None
         for panel, values in zip(row, lifted, strict=False):
-            drawn = panel.contourf(
+            panel.contourf(
                 grid[0],
                 grid[1],
                 np.minimum(values, limit).T,
@@ -40,7 +41,8 @@ def identifiability_figure(
             panel.set_axis_off()
         row[0].set_ylabel(f"{model}\n$z_2$")
         unit = "$k_B T$" if model in IN_KT else "no unit"
-        bar = figure.colorbar(drawn, ax=row, pad=0.01, ticks=[0, limit / 2, limit], format="%.3g")
+        scale = ScalarMappable(Normalize(0, limit), "viridis")
+        bar = figure.colorbar(scale, ax=row, pad=0.01, ticks=[0, limit / 2, limit], format="%.3g")
         bar.set_label(f"V ({unit})", fontsize=8)
         bar.ax.tick_params(labelsize=7)
     for k, panel in enumerate(panels[1]):
