@@ -163,6 +163,12 @@ def test_a_circulation_for_a_baseline_is_refused_in_one_sentence(data):
         uidd.fit(data, architecture=OnsagerNet(), circulation=Drawn())
 
 
+@pytest.mark.parametrize("likelihood", [EulerMaruyama(), uidd.Cubature(), uidd.DynGMA()], ids=str)
+def test_a_density_that_needs_noise_is_refused_for_a_model_without_it(likelihood, data):
+    with pytest.raises(uidd.InputError, match="`likelihood` must be left out, .* OnsagerNet has no noise"):
+        uidd.fit(data, architecture=OnsagerNet(), likelihood=likelihood, progress=False)
+
+
 @pytest.mark.slow
 def test_an_interrupted_baseline_resumes_bit_for_bit(data, trained, tmp_path, monkeypatch):
     settings = {"architecture": OnsagerNet(), "seed": 0, "plan": PLAN, "progress": False}
