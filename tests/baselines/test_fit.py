@@ -1,8 +1,11 @@
 """The compared models through `fit`, on small data with a known answer."""
 
+import re
 from functools import cache
+from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -104,6 +107,17 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit_and_another_another(data
 
 
 @pytest.mark.slow
+def test_the_snippet_of_the_guide_gives_this_model(trained, capsys):
+    """It is the fit above, written as a user would."""
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text()
+    section = guide.split("## Comparing with other models")[1]
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", section, re.S)[1], names)
+    assert capsys.readouterr().out.count("\n") == 1
+    assert same_weights(names["trained"], trained("OnsagerNet"))
+
+
+@pytest.mark.slow
 def test_onsager_net_learns_a_spiral_that_onsager_cannot(trained, quickly):
     """The eigenvalues of the true drift are -.78 +- 2.24 i; those of -M grad V at a fixed point are real.
 
@@ -145,17 +159,24 @@ def test_stat_pinns_finds_equilibrium_whatever_the_data_say(data):
 
 @pytest.mark.slow
 def test_stat_pinns_learns_an_equilibrium():
-    """Without its drive the linear system is in detailed balance, and V = z^T S z / 2 is found.
+    """Without its drive the linear system is in detailed balance: V = z^T S z / 2.
 
-    From their independent starts alone n paths know a variance to sqrt(2 / n) of itself.
+    With C = S^-1 = 1 after whitening, an error E of S changes the drift by -M E z, which over the time T costs
+    T Tr(E M E) / 4 nats: this is E^T F E / 2 with the information F, and F^-1 has the squared standard errors.
     """
     system = Linear(0.0)
-    data = system.simulate(200, 51, scheme="exact", stationary=True)
+    data = system.simulate(200, 51, 0.2, scheme="exact", stationary=True)
     fit = uidd.fit(data, architecture=StatPINNs(), progress=False)
     assert fit.result.successful
-    H = np.asarray(jax.hessian(fit.model.potential)(jax.numpy.zeros(2)))
     root = np.linalg.cholesky(system.covariance)
-    np.testing.assert_allclose(root.T @ H @ root, np.eye(2), atol=5 * (2 / 180) ** 0.5)
+    M = np.linalg.solve(root, np.linalg.solve(root, system.dissipation_matrix).T)
+    directions = np.array([[[1.0, 0], [0, 0]], [[0, 1], [1, 0]], [[0, 0], [0, 1]]])
+    F = fit.total_time / 2 * np.einsum("aij,jk,bki->ab", directions, M, directions)
+    errors = np.sqrt(np.diag(np.linalg.inv((F + F.T) / 2)))
+    H = np.asarray(jax.hessian(fit.model.potential)(jnp.zeros(2)))
+    found = (root.T @ H @ root)[np.triu_indices(2)]
+    assert errors.max() < 0.1  # so that five of them tell V from none
+    assert (np.abs(found - [1, 0, 1]) < 5 * errors).all()
 
 
 def test_a_circulation_for_a_baseline_is_refused_in_one_sentence(data):
