@@ -161,12 +161,12 @@ def test_stat_pinns_finds_equilibrium_whatever_the_data_say(data):
 def test_stat_pinns_learns_an_equilibrium():
     """Without its drive the linear system is in detailed balance: V = z^T S z / 2.
 
-    With C = S^-1 = 1 after whitening, an error E of S changes the drift by -M E z, which over the time T costs
-    T Tr(E M E) / 4 nats: this is E^T F E / 2 with the information F, and F^-1 has the squared standard errors.
+    With C = S^-1 = 1 after whitening, an error E of S changes the drift by -M E z, which over the time T
+    costs T Tr(E M E) / 4 nats: that is E^T F E / 2 with the information F, and F^-1 has the squared errors.
     """
     system = Linear(0.0)
     data = system.simulate(200, 51, 0.2, scheme="exact", stationary=True)
-    fit = uidd.fit(data, architecture=StatPINNs(), progress=False)
+    fit = uidd.fit(data, architecture=StatPINNs(diffusion=Constant("full")), progress=False)
     assert fit.result.successful
     root = np.linalg.cholesky(system.covariance)
     M = np.linalg.solve(root, np.linalg.solve(root, system.dissipation_matrix).T)
@@ -186,7 +186,7 @@ def test_a_circulation_for_a_baseline_is_refused_in_one_sentence(data):
 
 @pytest.mark.parametrize("likelihood", [EulerMaruyama(), uidd.Cubature(), uidd.DynGMA()], ids=str)
 def test_a_density_that_needs_noise_is_refused_for_a_model_without_it(likelihood, data):
-    with pytest.raises(uidd.InputError, match="`likelihood` must be left out, .* OnsagerNet has no noise"):
+    with pytest.raises(uidd.InputError, match=r"`likelihood` must be left out, .* OnsagerNet has no"):
         uidd.fit(data, architecture=OnsagerNet(), likelihood=likelihood, progress=False)
 
 
@@ -211,3 +211,14 @@ def test_an_interrupted_baseline_resumes_bit_for_bit(data, trained, tmp_path, mo
     second, unbroken = uidd.fit(data, **settings, resume=True), trained("OnsagerNet")
     assert same_weights(second, unbroken) and second.history == unbroken.history
     assert second.result == unbroken.result and second.test_loss == unbroken.test_loss
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_another_noise_is_refused(data, tmp_path, monkeypatch):
+    """The likelihoods read the same but for the numbers in their arrays."""
+    monkeypatch.setattr(TrainingProgress, "show", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    settings = {"architecture": OnsagerNet(), "plan": PLAN, "progress": False}
+    settings["checkpoint"] = tmp_path / "c.uidd"
+    uidd.fit(data, **settings, likelihood=MeanIncrement(jnp.eye(2)))
+    with pytest.raises(uidd.InputError, match="belongs to other data or settings"):
+        uidd.fit(data, **settings, likelihood=MeanIncrement(2 * jnp.eye(2)), resume=True)
