@@ -19,8 +19,8 @@ from .onsager_net import OnsagerDrift
 class Onsager(Trainable[BaselineModel]):
     """z' = -M(z) grad V(z), M = sigma sigma^T / 2, V and M learned from mean increments.
 
-    V falls along every solution. At a fixed point the Jacobian is -M times the Hessian of V, whose eigenvalues
-    are real: no solution spirals in. (V, M) -> (phi(V), M / phi'(V)) leaves the drift as it is, for every
+    V falls along every solution. At a fixed point the Jacobian is -M times the Hessian of V, which has real
+    eigenvalues: no solution spirals in. (V, M) -> (phi(V), M / phi'(V)) leaves the drift as it is, for every
     increasing phi, and so does a change of M that vanishes along grad V: neither is unique.
 
     Reference: L. Onsager, Reciprocal relations in irreversible processes, Phys. Rev. 37, 405 (1931);
