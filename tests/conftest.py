@@ -26,7 +26,7 @@ def compiled_once(tmp_path_factory):
 @pytest.fixture(scope="module", autouse=True)
 def hardly_optimised(request):
     """In rooms whose tests run a program once, compiling it well takes longer than running it badly."""
-    rooms = ("components", "dynamics", "likelihood", "models", "sampling", "thermodynamics")
+    rooms = ("baselines", "components", "dynamics", "likelihood", "models", "sampling", "thermodynamics")
     jax.config.update("jax_disable_most_optimizations", request.path.parent.name in rooms)
     yield
     jax.config.update("jax_disable_most_optimizations", False)

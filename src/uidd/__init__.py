@@ -65,6 +65,7 @@ _HOMES = {
     "training": ("Fit", "Plan", "fit"),
 }
 _ROOMS = (
+    "baselines",
     "components",
     "data",
     "dynamics",

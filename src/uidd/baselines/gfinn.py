@@ -76,9 +76,11 @@ class GFINN(Trainable[BaselineModel]):
     """GENERIC: z' = L grad E + M grad S, L = -L^T, M >= 0, L grad S = 0, M grad E = 0.
 
     dE/dt = 0 and dS/dt >= 0 along every solution, so this is a law for closed systems. If all solutions end
-    in one point, a smooth E is constant on all of them, and then nothing moves: without a further coordinate
-    for the energy of the surroundings a relaxing system is out of reach, and in two dimensions L vanishes
-    altogether. (E, S, L, M) -> (phi(E), phi(S), L / phi', M / phi') leaves the drift as it is.
+    in one point, a continuous E is the same everywhere. Then L grad E = 0, and what GENERIC has left is
+    Onsager's M grad S; in a GFINN, whose M is made from grad E, nothing moves at all. Without a further
+    coordinate for the energy of the surroundings a relaxing system is out of its reach, and in two dimensions
+    L vanishes altogether, except where grad S does. (E, S, L, M) -> (phi(E), phi(S), L / phi', M / phi')
+    leaves the drift as it is.
 
     Reference: Z. Zhang, Y. Shin, G. E. Karniadakis, GFINNs: GENERIC formalism informed neural networks for
     deterministic and stochastic dynamical systems, Phil. Trans. R. Soc. A 380, 20210207 (2022).

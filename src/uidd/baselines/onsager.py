@@ -19,10 +19,10 @@ from .onsager_net import OnsagerDrift
 class Onsager(Trainable[BaselineModel]):
     """z' = -M(z) grad V(z), M = sigma sigma^T / 2, V and M learned from mean increments.
 
-    V falls along every solution. At a minimum, where M is continuous, the linearised flow -M S has real
+    V falls along every solution. At a fixed point the Jacobian is -M times the Hessian of V, which has real
     eigenvalues: no solution spirals in. Elsewhere an M that varies can turn the force, so that a current may
     pass for friction. (V, M) -> (phi(V), M / phi'(V)) leaves the drift as it is, for every increasing phi,
-    and so does every change of M that leaves M grad V: V is not unique.
+    and so does a change of M that vanishes along grad V: neither is unique.
 
     Reference: L. Onsager, Reciprocal relations in irreversible processes, Phys. Rev. 37, 405 (1931);
     M. Doi, Onsager's variational principle in soft matter, J. Phys.: Condens. Matter 23, 284118 (2011).

@@ -56,8 +56,9 @@ class OnsagerDrift(AbstractBaseline):
 class OnsagerNet(Trainable[BaselineModel]):
     """z' = -[M(z) + W(z)] grad V(z), W = -W^T full, all three learned from mean increments.
 
-    Every stable flow has this form. (V, M, W) -> (phi(V), M / phi'(V), W / phi'(V)) leaves the drift as it
-    is, and so do changes of M and W whose sum times grad V vanishes: neither V nor the split is unique.
+    Every flow along which some V falls has this form; one with a limit cycle has not, as V cannot fall all
+    round it. (V, M, W) -> (phi(V), M / phi'(V), W / phi'(V)) leaves the drift as it is, and so do changes of
+    M and W whose sum times grad V vanishes: neither V nor the split is unique.
 
     Reference: H. Yu, X. Tian, W. E, Q. Li, OnsagerNet: Learning stable and interpretable dynamics using a
     generalized Onsager principle, Phys. Rev. Fluids 6, 114402 (2021).

@@ -10,6 +10,7 @@ from ..data import Trajectories
 from ..likelihood import AbstractLikelihood
 from ..models import Architecture
 from ..models.architecture import Circulation
+from ..models.files import weights
 from .checkpoint import CheckpointFile, fingerprint
 from .plan import Plan
 from .records import Fit, M, Trained
@@ -91,7 +92,9 @@ def fit(
         architecture = replace(architecture, circulation=circulation)
     file = None
     if checkpoint is not None:
-        settings = (seed, architecture, repr(likelihood), plan)
+        # A likelihood's words leave the numbers of its arrays out.
+        arrays = [array.tolist() for array in weights(likelihood)]
+        settings = (seed, architecture, repr(likelihood), plan, *arrays)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
     task = Task(data, seed, architecture, likelihood, plan, file, resume, progress)
     if isinstance(architecture, Trainable):

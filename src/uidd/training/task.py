@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._checks import fail
 from .._types import Result
 from ..data import Scaling, Trajectories, Transitions
-from ..dynamics import ComponentDynamics
-from ..likelihood import EulerMaruyama, choose_steps
+from ..dynamics import AbstractEquation, ComponentDynamics
+from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .ensemble import draw_ensemble
@@ -136,6 +137,9 @@ class Task:
         dynamics = self.architecture.build(self.data.dimension, key=self.build_key)
         noise = jnp.asarray(self.linear.diffusion, jnp.result_type(float))
         likelihood = self.architecture.likelihood(noise) if self.likelihood is None else self.likelihood
+        if not isinstance(dynamics, AbstractEquation) and not isinstance(likelihood, MeanIncrement):
+            name = type(self.architecture).__name__
+            fail("likelihood", f"left out, or a MeanIncrement: {name} has no noise", repr(likelihood))
         weights, static = eqx.partition(dynamics, eqx.is_array)
         trainer = Trainer(static, likelihood, self.plan)
         trained, history, result = train_hidden_layers(
