@@ -25,7 +25,7 @@ from ..models import Architecture, environment
 from ..systems import DoubleWell, DrivenWells, Linear
 from ..systems.driven_wells import stationary_states
 from ..thermodynamics import entropy_production
-from ..training import Fit, Plan, Trainable, fit
+from ..training import Fit, Plan, Trainable, fit, held_out_error
 
 MODELS: dict[str, Architecture | Trainable] = {
     "ours": Architecture(),
@@ -230,6 +230,7 @@ def trial(size: Size, case_name: str, model: str, seed: int, data: Trajectories 
     exact = seen(case.system.dynamics, points)
     figures: dict[str, Any] = {
         "test_loss": fitted.test_loss,
+        "held_out_error": held_out_error(fitted).error,
         "drift_error": _relative(drift, exact[0]),
         "gradient_error": _relative(gradient, exact[1]),
         "result": fitted.result.code,

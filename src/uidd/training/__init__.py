@@ -2,6 +2,8 @@
 
 from .ensemble import draw_ensemble as draw_ensemble
 from .fit import fit as fit
+from .held_out import HeldOutError as HeldOutError
+from .held_out import held_out_error as held_out_error
 from .history import EpochRecord as EpochRecord
 from .linear_start import LinearModel as LinearModel
 from .linear_start import fit_linear as fit_linear
