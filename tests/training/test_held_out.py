@@ -17,9 +17,16 @@ def still():
     )
 
 
+def unpredictable(system, dt):
+    step, Q = transition(system, dt)
+    moved = step - np.eye(2)
+    return np.trace(np.linalg.solve(moved @ system.covariance @ moved.T + Q, Q)) / 2
+
+
 def test_predicting_no_motion_has_error_one():
     found = held_out_error(still(), Linear().simulate(50, 20, seed=0))
-    assert found.error == 1 and found.standard_error == 0 and found.pairs == 50 * 19
+    assert found.error == pytest.approx(1, rel=1e-12) and found.standard_error < 1e-12
+    assert found.pairs == 50 * 19
 
 
 def test_exact_motion_without_noise_has_no_error():
@@ -31,14 +38,14 @@ def test_exact_motion_without_noise_has_no_error():
 
 
 def test_the_true_drift_is_better_than_a_wrong_one_by_more_than_the_error_bar():
-    """In the metric of the increments the noise alone leaves Tr(C^-1 2 M) / D of the squared increments."""
+    """With C = (e^A dt - 1) S^-1 (e^A dt - 1)^T + Q the noise Q alone leaves Tr(C^-1 Q) / D.
+
+    Over 20 seeds at most 1.9 errors off.
+    """
     data = Linear(1.0).simulate(500, 101, scheme="exact", stationary=True, seed=3)
     right, wrong = (held_out_error(Linear(s).dynamics, data) for s in (1.0, 0.0))
     assert right.error + 5 * (right.standard_error + wrong.standard_error) < wrong.error
-    pairs = data.transitions()
-    C = np.einsum("ni,nj,n->ij", pairs.increment, pairs.increment, 1 / pairs.dt) / right.pairs
-    noise = np.trace(np.linalg.solve(C, transition(Linear(1.0), 0.01)[1] / 0.01)) / 2
-    assert abs(right.error - noise) < 5 * right.standard_error
+    assert abs(right.error - unpredictable(Linear(1.0), 0.01)) < 5 * right.standard_error
 
 
 @pytest.mark.parametrize("model", [None, 3, "drift"])

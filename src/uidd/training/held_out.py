@@ -13,6 +13,9 @@ from ..dynamics import AbstractDrift
 from ..likelihood.mean_increment import flow
 from .records import Trained
 
+# Of consecutive pairs, which are not independent.
+BLOCKS = 100
+
 
 @dataclass(frozen=True)
 class HeldOutError:
@@ -23,7 +26,7 @@ class HeldOutError:
 
     Attributes:
         error: The ratio.
-        standard_error: Of it, over pairs.
+        standard_error: Of it, over a hundred blocks of pairs.
         pairs: How many.
     """
 
@@ -51,19 +54,17 @@ def held_out_error(model: AbstractDrift | Trained, data: Trajectories | None = N
     pairs = data.transitions()
     with jax.enable_x64(True):
         predicted = np.asarray(_flows(model, jnp.asarray(pairs.start), jnp.asarray(pairs.dt)))
-    root = _root(pairs.increment, pairs.dt)
-    left, whole = (
-        (np.linalg.solve(root, part.T) ** 2).sum(axis=0) / pairs.dt
-        for part in (pairs.increment - predicted, pairs.increment)
+    whole, left = (
+        part / np.sqrt(pairs.dt)[:, None] for part in (pairs.increment, pairs.increment - predicted)
     )
-    spread = np.std(left - left.mean() / whole.mean() * whole) / whole.mean()
-    count = len(pairs.dt)
-    return HeldOutError(float(left.mean() / whole.mean()), float(spread / count**0.5), count)
-
-
-def _root(increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
-    """Of the mean of increment increment^T / dt."""
-    return np.linalg.cholesky(np.einsum("ni,nj,n->ij", increment, increment, 1 / dt) / len(dt))
+    count, dimension = whole.shape
+    root = np.linalg.cholesky(whole.T @ whole / count)
+    whole, left = (np.linalg.solve(root, part.T).T for part in (whole, left))
+    G = left.T @ left / count
+    # What a pair adds to Tr G / D, in which the metric is one of the things that the pairs decide.
+    share = (left**2).sum(axis=1) - np.einsum("ni,ij,nj->n", whole, G, whole)
+    blocks = np.array([block.sum() for block in np.array_split(share, min(BLOCKS, count))]) / count
+    return HeldOutError(float(np.trace(G)) / dimension, float(np.linalg.norm(blocks)) / dimension, count)
 
 
 @compiled
