@@ -99,7 +99,7 @@ def test_a_run_goes_on_from_what_is_stored(tmp_path, monkeypatch):
         assert f"| {name} |" in made
     assert "Gauge: 6 trained OnsagerNets" in made and "In equilibrium ours is Stat-PINNs" in made
     results = json.loads((tmp_path / "results.json").read_text())
-    assert len(results["agreement"]) == 3 * len(MODELS) + 2 * sum(not c.driven for c in CASES.values())
+    assert len(results["agreement"]) == 3 * len(MODELS) + 2 * len(SIZE.at_rest)
     pictures = sorted(tmp_path.glob("potentials-*.png"))
     assert len(pictures) == 3 and all(p.read_bytes().startswith(b"\x89PNG") for p in pictures)
 

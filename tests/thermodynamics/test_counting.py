@@ -90,3 +90,9 @@ def test_unusable_bins_are_refused_in_one_sentence(bins):
     data = Trajectories.from_arrays(np.tile([0.0, 1.0, 2.0], 20), dt=DT)
     with pytest.raises(InputError, match="`bins` must be a whole number of at least 2"):
         count_entropy_production(data, bins)
+
+
+def test_a_counted_rate_is_never_shown_or_stored_without_its_null():
+    found = count_entropy_production(Linear(1.0).simulate(200, 51, seed=0), 5)
+    assert found.to_dict()["null"] == found.null
+    assert f"(null {found.null:.3g})" in str(found)

@@ -148,7 +148,7 @@ def peer_results(case: Case, data: Trajectories, seed: int) -> PeerResults:
         began = time.perf_counter()
         estimate = peer(data, seed)
         results[name] = {
-            **Estimate(estimate.rate, estimate.standard_error, estimate.result).to_dict(),
+            **estimate.to_dict(),
             "error": error_of(estimate.rate, truth),
             "seconds": time.perf_counter() - began,
         }

@@ -208,7 +208,8 @@ def _short(value: float | None) -> str:
 
 def _value(estimate: dict[str, Any]) -> str:
     rate, error = estimate["rate"], estimate["standard_error"]
-    return "-" if rate is None else f"{rate:.4g} +- {_number(error):.2g}"
+    null = f" (null {estimate['null']:.3g})" if "null" in estimate else ""
+    return "-" if rate is None else f"{rate:.4g} +- {_number(error):.2g}{null}"
 
 
 def _interval(estimate: dict[str, Any]) -> str:

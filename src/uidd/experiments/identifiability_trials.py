@@ -111,7 +111,18 @@ CASES = {
 
 @dataclass(frozen=True)
 class Size:
-    """How much of everything: paths and frames of each kind of system, seeds, steps of Adam, test points."""
+    """How much of everything.
+
+    Attributes:
+        linear: Paths and frames of the linear systems.
+        double_well: Of the double wells.
+        driven_wells: Of the wells in three dimensions.
+        seeds: Fits of each model to the data of each driven system.
+        plan: Of the models that are trained by Adam.
+        points: States at which fits are compared.
+        bins: Of the pictures, a coordinate.
+        at_rest: The undriven systems, on which ours and Stat-PINNs are compared.
+    """
 
     linear: tuple[int, int]
     double_well: tuple[int, int]
@@ -120,6 +131,7 @@ class Size:
     plan: Plan
     points: int
     bins: int
+    at_rest: tuple[str, ...] = ()
 
     def data(self, case: Case) -> Trajectories:
         """Of a case."""
@@ -129,6 +141,8 @@ class Size:
     def trials(self) -> Iterator[tuple[str, str, int]]:
         """Case, model and seed of all fits. At rest only the two models with a density are compared."""
         for case in CASES.values():
+            if not case.driven and case.name not in self.at_rest:
+                continue
             for model in MODELS if case.driven else WITH_A_DENSITY:
                 for seed in range(self.seeds if case.driven else 1):
                     yield case.name, model, seed
@@ -137,12 +151,13 @@ class Size:
 SIZES = {
     "quick": Size(
         linear=(400, 101),
-        double_well=(60, 600),
-        driven_wells=(60, 400),
+        double_well=(60, 400),
+        driven_wells=(60, 300),
         seeds=2,
         plan=Plan(steps=300, batch=512, learning_rate=1e-2, steps_per_epoch=100),
         points=200,
         bins=24,
+        at_rest=("linear at rest",),
     ),
     "paper": Size(
         linear=(10_000, 101),
@@ -152,6 +167,7 @@ SIZES = {
         plan=Plan(steps=12_000, batch=4096, learning_rate=5e-3, steps_per_epoch=400),
         points=400,
         bins=40,
+        at_rest=("linear at rest", "double well at rest", "wells at rest"),
     ),
 }
 

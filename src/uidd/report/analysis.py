@@ -80,15 +80,7 @@ class Analysis:
                 ),
             },
             "system_entropy_production": self.system_entropy.to_dict(),
-            "counting": None
-            if self.counted is None
-            else {
-                **self.counted.to_dict(),
-                "bins": self.counted.bins,
-                "transitions": self.counted.transitions,
-                "unpaired_share": self.counted.unpaired_share,
-                "null": self.counted.null,
-            },
+            "counting": None if self.counted is None else self.counted.to_dict(),
             **self.landscape.to_dict(),
             "sampling": {
                 "draws": len(self.samples),

@@ -1,6 +1,7 @@
 """Entropy production by counting transitions between bins, without a model."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,14 @@ class CountedEntropyProduction(Estimate):
     def excess(self) -> float:
         """The rate less its null: what the bias of counting does not explain."""
         return self.rate - self.null
+
+    def to_dict(self) -> dict[str, Any]:
+        """With the null and what else is needed to judge the rate."""
+        further = ("bins", "transitions", "unpaired_share", "null", "null_spread")
+        return {**super().to_dict(), **{name: getattr(self, name) for name in further}}
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (null {self.null:.3g})"
 
 
 @dataclass(frozen=True)
