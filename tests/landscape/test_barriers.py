@@ -181,3 +181,8 @@ def _without_the_stop(surface, states):
         replace(p, result=Result("not_converged", "made up")) if abs(p.energy + 80.77) < 0.1 else p
         for p in relax(surface, states)
     ]
+
+
+def test_known_dynamics_stand_for_their_potential():
+    system = DoubleWell(0.5)
+    assert barrier(system.dynamics, *system.minima).height == pytest.approx(10, rel=1e-9)

@@ -261,7 +261,7 @@ def trial(size: Size, case_name: str, model: str, seed: int, data: Trajectories 
             local = np.asarray(_locally(fitted.model, jnp.asarray(points)))
         figures |= {"rate": float(local.mean()), "rate_error": float(local.std() / len(local) ** 0.5)}
     if len(getattr(case.system, "minima", ())) == 2:
-        found = barrier(fitted if isinstance(fitted, Fit) else fitted.model.potential, *case.system.minima)
+        found = barrier(fitted, *case.system.minima)
         figures |= {"barrier": found.height, "barrier_error": found.standard_error}
         figures |= {"barrier_result": found.result.code}
     if model == "OnsagerNet" and isinstance(fitted.model.unit, OnsagerDrift):

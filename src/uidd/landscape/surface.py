@@ -104,20 +104,20 @@ def _run(program, potential, center, spread, arrays):
 def center_of(potential: Any) -> tuple[Potential, tuple[Potential, ...], np.ndarray | None]:
     """The function that is meant, what else the data could have given, and states to start from.
 
-    A fit and an ensemble stand for their model with its members, a model for its potential, and any
-    function for itself.
+    A fit and an ensemble stand for their model with its members, a model, a baseline or known dynamics for
+    their potential, and any function for itself.
     """
     potential = getattr(potential, "ensemble", potential)
     if isinstance(potential, Ensemble):
         members = tuple(model.potential for model in potential.models)
         return potential.center.potential, members, np.asarray(potential.center.anchors)
-    if isinstance(potential, Model):
-        return potential.potential, (), np.asarray(potential.anchors)
-    if not callable(potential):
+    owner = getattr(potential, "model", potential)
+    function = getattr(owner, "potential", owner)
+    if not callable(function):
         name = type(potential).__name__
         fail("potential", "a function of one state, a model or a fit", name, "Give model.potential.")
-    owner = getattr(potential, "__self__", None)
-    return potential, (), np.asarray(owner.anchors) if isinstance(owner, Model) else None
+    owner = getattr(function, "__self__", None)
+    return function, (), np.asarray(owner.anchors) if isinstance(owner, Model) else None
 
 
 def states_from(name: str, states: Any) -> np.ndarray:

@@ -24,7 +24,8 @@ class Trained(Generic[M]):
         result: `ok`, `still_improving`, `coarse`, `interrupted` or `not_finite`.
         seconds: Wall time of the training.
         test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
-            in the units inside (unit-size coordinates), comparable between fits of the same data.
+            in the units inside (unit-size coordinates), comparable between fits of the same data and split
+            whose noise is learned, or is not; `held_out_error` compares all.
         kept: The record that `model` belongs to.
         likelihood: The transition density.
         test: The trajectories that took no part.
