@@ -161,7 +161,7 @@ def _system_table(name: str, found: dict[tuple[str, str], list[Trial]]) -> str:
                 model,
                 *map(_number, (one.gradient, one.gradient_pooled, one.irreversible, one.rate, one.barrier)),
                 f"{one.mean_rate:.4g}",
-                f"{one.mean_barrier:.3g} ({one.barriers} of {one.seeds})" if height else "",
+                _barriers(one) if height else "",
                 f"{one.drift_error:.3f}",
                 f"{one.gradient_error:.3f}",
                 f"{one.test_loss:.4f}",
@@ -238,6 +238,11 @@ def _variation_of_numbers(values: np.ndarray) -> float:
     if len(values) < 2 or not values.mean():
         return float("nan")
     return float(values.var() / values.mean() ** 2)
+
+
+def _barriers(one: Agreement) -> str:
+    mean = f"{one.mean_barrier:.3g} " if one.barriers else ""
+    return f"{mean}({one.barriers} of {one.seeds})"
 
 
 def _number(value: float) -> str:
