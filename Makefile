@@ -17,7 +17,6 @@ test: $(VENV)/.dev
 check: lint layers types docs wheel studies
 studies: setup
 	$(BIN)/uidd reproduce linear --size quick --out runs/linear-quick --overwrite
-	$(BIN)/uidd reproduce identifiability --size quick --out runs/identifiability-quick --overwrite
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
