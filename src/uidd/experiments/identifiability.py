@@ -147,28 +147,26 @@ def _driven(found: dict[tuple[str, str], list[Trial]]) -> list[str]:
 
 
 def _system_table(name: str, found: dict[tuple[str, str], list[Trial]]) -> str:
+    """What varies over seeds, then what is found on average; two tables, so that they fit on a page."""
     system = CASES[name].system
     height = f", barrier {system.barriers[0]:g}" if hasattr(system, "barriers") else ""
-    varied = ("grad V", "grad V, pooled", "f_irr", "EPR", "barrier")
-    head = ("model", *varied, "mean EPR", "mean barrier", "drift error", "grad V error", "held out")
-    rows = [head, ("---",) * len(head)]
+    varied = [("variation of", "grad V", "grad V, pooled", "f_irr", "EPR", "barrier")]
+    means = [("mean of", "EPR", "barrier", "drift error", "grad V error", "held out")]
     for model in MODELS:
         if (name, model) not in found:
             continue
         one = agreement(found[name, model])
-        rows.append(
-            (
-                model,
-                *map(_number, (one.gradient, one.gradient_pooled, one.irreversible, one.rate, one.barrier)),
-                f"{one.mean_rate:.4g}",
-                _barriers(one) if height else "",
-                f"{one.drift_error:.3f}",
-                f"{one.gradient_error:.3f}",
-                f"{one.test_loss:.4f}",
-            )
-        )
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([f"{name}: exact EPR {system.entropy_production_rate:.4g}{height}", "", *lines])
+        spreads = (one.gradient, one.gradient_pooled, one.irreversible, one.rate, one.barrier)
+        varied.append((model, *map(_number, spreads)))
+        errors = (f"{one.drift_error:.3f}", f"{one.gradient_error:.3f}", f"{one.test_loss:.4f}")
+        means.append((model, f"{one.mean_rate:.4g}", _barriers(one) if height else "", *errors))
+    exact = f"**{name}**: exact EPR {system.entropy_production_rate:.4g}{height}"
+    return "\n\n".join([exact, _markdown(varied), _markdown(means)])
+
+
+def _markdown(rows: list[tuple[str, ...]]) -> str:
+    ruled = [rows[0], ("---",) * len(rows[0]), *rows[1:]]
+    return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
 
 
 def _freedom(found: dict[tuple[str, str], list[Trial]]) -> str:
