@@ -31,7 +31,7 @@ def train_hidden_layers(
     first = trainer.held_out_loss(state.weights, held_out_pairs)
     history = [EpochRecord(0, 0, first, first)]
     if not math.isfinite(first):
-        words = "The held-out likelihood of the linear start is not finite; look for outliers in the data."
+        words = "The held-out likelihood at the start is not finite; look for outliers in the data."
         return state.weights, history, Result("not_finite", words)
     best = state.weights
     if file is not None and resume and file.path.exists():
