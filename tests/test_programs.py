@@ -1,6 +1,8 @@
 import jax
 import jax.numpy as jnp
+import pytest
 
+from uidd import _programs
 from uidd._programs import compiled
 
 
@@ -24,3 +26,15 @@ def test_a_compiled_method_knows_its_object():
             return self.slope * x
 
     assert float(Line().at(3.0)) == 6.0
+
+
+@pytest.mark.parametrize(("used", "limit", "cleared"), [(60, 100, 1), (40, 100, 0), (None, 100, 0)])
+def test_programs_are_forgotten_before_maps_run_out(tmp_path, monkeypatch, used, limit, cleared):
+    calls = []
+    monkeypatch.setattr(jax, "clear_caches", lambda: calls.append(1))
+    for name, content in (("MAPS", None if used is None else "map\n" * used), ("MOST_MAPS", str(limit))):
+        if content is not None:
+            (tmp_path / name).write_text(content)
+        monkeypatch.setattr(_programs, name, tmp_path / name)
+    _programs.make_room()
+    assert len(calls) == cleared

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import overload
 
 from .._checks import fail
+from .._programs import make_room
 from ..data import Trajectories
 from ..likelihood import AbstractLikelihood
 from ..models import Architecture
@@ -96,6 +97,7 @@ def fit(
         arrays = [array.tolist() for array in weights(likelihood)]
         settings = (seed, architecture, repr(likelihood), plan, *arrays)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
+    make_room()
     task = Task(data, seed, architecture, likelihood, plan, file, resume, progress)
     if isinstance(architecture, Trainable):
         return task.from_random_weights()
