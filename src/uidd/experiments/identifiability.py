@@ -150,8 +150,8 @@ def _system_table(name: str, found: dict[tuple[str, str], list[Trial]]) -> str:
     """What varies over seeds, then what is found on average; two tables, so that they fit on a page."""
     system = CASES[name].system
     height = f", barrier {system.barriers[0]:g}" if hasattr(system, "barriers") else ""
-    varied = [("variation of", "grad V", "grad V, pooled", "f_irr", "EPR", "barrier")]
-    means = [("mean of", "EPR", "barrier", "drift error", "grad V error", "held out")]
+    varied: list[tuple[str, ...]] = [("variation of", "grad V", "grad V, pooled", "f_irr", "EPR", "barrier")]
+    means: list[tuple[str, ...]] = [("mean of", "EPR", "barrier", "drift error", "grad V error", "held out")]
     for model in MODELS:
         if (name, model) not in found:
             continue
