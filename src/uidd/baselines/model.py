@@ -1,15 +1,12 @@
 """A trained baseline in the user's coordinates and time unit."""
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
-from .._checks import fail, numbers
 from .._types import Matrix, Scalar, State
 from ..data import Scaling
 from ..dynamics import AbstractEquation
+from ..models.model import unit_state
 from .abstract import AbstractBaseline
 
 
@@ -26,44 +23,37 @@ class BaselineModel(AbstractBaseline):
 
     def potential(self, z: State) -> Scalar:
         """V(z)."""
-        return self.unit.potential(self._unit_state(z))
+        return self.unit.potential(unit_state(z, self.scaling))
 
     def potential_gradient(self, z: State) -> State:
         """grad V(z)."""
-        return self.unit.potential_gradient(self._unit_state(z)) / self._scale
+        return self.unit.potential_gradient(unit_state(z, self.scaling)) / self._scale
 
     def dissipation(self, z: State) -> Matrix:
         """M(z)."""
         A = self._scale
-        return self.unit.dissipation(self._unit_state(z)) * A[:, None] * A / self.scaling.time
+        return self.unit.dissipation(unit_state(z, self.scaling)) * A[:, None] * A / self.scaling.time
 
     def circulation(self, z: State) -> Matrix:
         """W(z)."""
         A = self._scale
-        return self.unit.circulation(self._unit_state(z)) * A[:, None] * A / self.scaling.time
+        return self.unit.circulation(unit_state(z, self.scaling)) * A[:, None] * A / self.scaling.time
 
     def irreversible_drift(self, z: State) -> State:
         """-W grad V."""
-        return self._velocity(self.unit.irreversible_drift(self._unit_state(z)))
+        return self._velocity(self.unit.irreversible_drift(unit_state(z, self.scaling)))
 
     def local_entropy_production(self, z: State) -> Scalar:
         """In the user's time."""
-        return self.unit.local_entropy_production(self._unit_state(z)) / self.scaling.time
+        return self.unit.local_entropy_production(unit_state(z, self.scaling)) / self.scaling.time
 
     def drift(self, z: State) -> State:
         """f(z)."""
-        return self._velocity(self.unit.drift(self._unit_state(z)))
+        return self._velocity(self.unit.drift(unit_state(z, self.scaling)))
 
     @property
     def _scale(self) -> np.ndarray:
         return np.asarray(self.scaling.scale)
-
-    def _unit_state(self, z: State) -> Array:
-        wanted = f"one state of shape ({self.dimension},)"
-        state = z if isinstance(z, jax.Array) else numbers("z", z, wanted)
-        if state.shape != (self.dimension,):
-            fail("z", wanted, f"shape {state.shape}", "Map over a batch with jax.vmap.")
-        return jnp.asarray(self.scaling.to_unit(state), jnp.result_type(float))
 
     def _velocity(self, f: State) -> State:
         return f * self._scale / self.scaling.time
@@ -74,7 +64,7 @@ class StochasticBaselineModel(BaselineModel, AbstractEquation):
 
     def diffusion(self, z: State) -> Matrix:
         """sigma_z = A sigma_x / sqrt(tau)."""
-        sigma = self.unit.diffusion(self._unit_state(z))  # pyright: ignore[reportAttributeAccessIssue]
+        sigma = self.unit.diffusion(unit_state(z, self.scaling))  # pyright: ignore[reportAttributeAccessIssue]
         return self._scale[:, None] * sigma / self.scaling.time**0.5
 
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:

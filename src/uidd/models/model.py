@@ -93,18 +93,20 @@ class Model(AbstractDynamics):
         return np.asarray(self.scaling.scale)
 
     def _at(self, quantity: Callable[..., Any], z: State) -> Any:
-        return _evaluated(quantity, self.unit, self._unit_state(z))
-
-    def _unit_state(self, z: State) -> Array:
-        wanted = f"one state of shape ({self.dimension},)"
-        # A NumPy array is shifted in its own double precision before it is rounded to the weights'.
-        state = z if isinstance(z, jax.Array) else numbers("z", z, wanted)
-        if state.shape != (self.dimension,):
-            fail("z", wanted, f"shape {state.shape}", "Map over a batch with jax.vmap.")
-        return jnp.asarray(self.scaling.to_unit(state), jnp.result_type(float))
+        return _evaluated(quantity, self.unit, unit_state(z, self.scaling))
 
     def _velocity(self, f: State) -> State:
         return f * self._scale / self.scaling.time
+
+
+def unit_state(z: State, scaling: Scaling) -> Array:
+    """One state of the user's in unit-size coordinates."""
+    wanted = f"one state of shape ({len(scaling.scale)},)"
+    # A NumPy array is shifted in its own double precision before it is rounded to the weights'.
+    state = z if isinstance(z, jax.Array) else numbers("z", z, wanted)
+    if state.shape != (len(scaling.scale),):
+        fail("z", wanted, f"shape {state.shape}", "Map over a batch with jax.vmap.")
+    return jnp.asarray(scaling.to_unit(state), jnp.result_type(float))
 
 
 @compiled  # one small program a quantity, instead of one for each of its operations
