@@ -10,15 +10,8 @@ from uidd import InputError
 from uidd.baselines import OnsagerNet
 from uidd.experiments import identifiability
 from uidd.experiments.identifiability import agreement, reproduce, variation
-from uidd.experiments.identifiability_trials import (
-    CASES,
-    MODELS,
-    SIZES,
-    Trial,
-    freedom,
-    seen,
-    trial_file,
-)
+from uidd.experiments.identifiability_cases import CASES, MODELS, SIZES
+from uidd.experiments.identifiability_trials import Trial, freedom, seen, trial_file
 
 SIZE = SIZES["quick"]
 

@@ -11,16 +11,8 @@ from .._checks import InputError
 from .._files import write_atomically, write_json
 from ..data import Trajectories
 from ..models import environment
-from .identifiability_trials import (
-    CASES,
-    MODELS,
-    SIZES,
-    TEMPERATURES,
-    Trial,
-    trial,
-    trial_file,
-    truth_surface,
-)
+from .identifiability_cases import CASES, MODELS, SIZES
+from .identifiability_trials import TEMPERATURES, Trial, trial, trial_file, truth_surface
 
 __all__ = ["SIZES", "Agreement", "agreement", "reproduce", "table", "variation"]
 
