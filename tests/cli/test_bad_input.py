@@ -155,3 +155,9 @@ def test_help_names_every_verb_with_an_example_and_needs_no_jax():
     page = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
     for verb in ("fit", "analyze", "report", "simulate", "reproduce", "benchmark", "demo"):
         assert f"uidd {verb}" in page
+
+
+def test_a_file_in_place_of_a_study_folder_is_refused_before_any_fit(uidd, tmp_path):
+    (tmp_path / "taken").write_text("")
+    code, _, words = uidd("reproduce", "identifiability", "--out", "taken")
+    assert code == 1 and "'taken' is a file, not a folder" in words

@@ -36,6 +36,8 @@ def reproduce(
     from ..models.provenance import command
 
     folder = Path(out or f"runs/{experiment}-{size}")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"'{folder}' is a file, not a folder. Choose another --out.")
     if overwrite:
         (folder / "results.json").unlink(missing_ok=True)
         shutil.rmtree(folder / "trials", ignore_errors=True)

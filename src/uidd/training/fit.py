@@ -79,7 +79,8 @@ def fit(
     if not isinstance(data, Trajectories):
         fail("data", "Trajectories", type(data).__name__, "Use uidd.Trajectories.from_arrays(x, dt=...).")
     if not isinstance(architecture, Architecture | Trainable | str):
-        fail("architecture", "an Architecture, its name, or one of uidd.baselines", repr(architecture))
+        hint = f"Write {architecture.__name__}()." if isinstance(architecture, type) else ""
+        fail("architecture", "an Architecture, its name, or one of uidd.baselines", repr(architecture), hint)
     if plan is not None and not isinstance(plan, Plan):
         fail("plan", "a Plan", repr(plan), "Use uidd.Plan(steps=...).")
     if likelihood is not None and not isinstance(likelihood, AbstractLikelihood):
