@@ -1,5 +1,6 @@
 """The map between the user's units and the unit-size coordinates in which networks learn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,19 @@ class Scaling:
         pairs = data.transitions()
         spread = np.mean((pairs.increment / scale) ** 2, axis=1) / pairs.dt
         time = 1.0 / float(np.mean(spread))
+        return cls(tuple(map(float, center)), tuple(map(float, scale)), time)
+
+    @classmethod
+    def of_transitions(cls, parts: Sequence[Transitions]) -> "Scaling":
+        """The same for pairs that begin far out: the size is that of the middle half of the states.
+
+        For a Gaussian it is the standard deviation; a few states on their way in do not change it.
+        """
+        start = np.concatenate([part.start for part in parts])
+        low, center, high = np.quantile(start, (0.25, 0.5, 0.75), axis=0)
+        scale = (high - low) / 1.3489795
+        spread = [np.mean((part.increment / scale) ** 2, axis=1) / part.dt for part in parts]
+        time = 1.0 / float(np.median(np.concatenate(spread)))
         return cls(tuple(map(float, center)), tuple(map(float, scale)), time)
 
     @property

@@ -100,6 +100,12 @@ class Trainer(eqx.Module):
             found.append(np.asarray(self._log_densities(weights, full), np.float64)[:count])
         return np.concatenate(found)
 
+    def mapped_log_densities(self, weights: PyTree, pairs: DevicePairs) -> Float[Array, " n"]:
+        """The same within a program: chunk after chunk on the device."""
+        dynamics = eqx.combine(weights, self.static)
+        density = self.likelihood.log_density
+        return jax.lax.map(lambda pair: density(dynamics, *pair), pairs, batch_size=CHUNK)
+
     @compiled
     def _log_densities(self, weights: PyTree, pairs: DevicePairs) -> Float[Array, " n"]:
         return log_densities(eqx.combine(weights, self.static), self.likelihood, pairs)

@@ -105,3 +105,27 @@ class UniformSquare(eqx.Module):
     def __call__(self, key) -> State:
         """Draw it."""
         return jax.random.uniform(key, (CHANNELS**2,), minval=-2.0, maxval=2.0)
+
+
+def without_labels(states: np.ndarray, *along: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The same states with the channels named by what they are, not by where a chain happened to begin.
+
+    Nothing tells the rows of U apart, nor their signs: force and noise of P U are P times those of U for all
+    eight signed permutations P. A chain stays in one of eight equal wells. Here every state is moved to the
+    well where the first row has the larger share of the first column and the diagonal is positive, and what
+    belongs to it, such as an increment, is moved along.
+
+    Args:
+        states: Of shape (..., 4).
+        along: Arrays of the same shape.
+    """
+    U = states.reshape(-1, CHANNELS, CHANNELS)
+    swapped = np.abs(U[:, 0, 0] * U[:, 1, 1]) < np.abs(U[:, 0, 1] * U[:, 1, 0])
+    diagonal = np.where(swapped[:, None], np.stack([U[:, 1, 0], U[:, 0, 1]], 1), np.stack([U[:, 0, 0], U[:, 1, 1]], 1))
+    signs = np.where(diagonal < 0, -1, 1)[:, :, None].astype(states.dtype)
+
+    def moved(values: np.ndarray) -> np.ndarray:
+        rows = values.reshape(U.shape)
+        return (signs * np.where(swapped[:, None, None], rows[:, ::-1], rows)).reshape(values.shape)
+
+    return tuple(moved(values) for values in (states, *along))
