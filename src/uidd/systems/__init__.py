@@ -11,5 +11,13 @@ from .muller_brown import MullerBrown as MullerBrown
 from .registry import SYSTEMS as SYSTEMS
 from .registry import System as System
 from .registry import system as system
+from .samplers import Run as Run
+from .samplers import Sampler as Sampler
+from .samplers import SamplerEquation as SamplerEquation
+from .samplers import four_term_relations as four_term_relations
+from .samplers import read_matrix as read_matrix
+from .samplers import sgld as sgld
+from .samplers import sgld_ica as sgld_ica
+from .samplers import sgld_least_squares as sgld_least_squares
 from .trap import Trap as Trap
 from .varying_noise import VaryingNoise as VaryingNoise

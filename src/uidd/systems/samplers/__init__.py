@@ -1,9 +1,10 @@
 """Stochastic gradient Langevin dynamics: the chains, and the equation that each of them stands for."""
 
 from .equation import SamplerEquation as SamplerEquation
+from .gradients import sgld as sgld
 from .ica import sgld_ica as sgld_ica
 from .least_squares import sgld_least_squares as sgld_least_squares
+from .matrix import read_matrix as read_matrix
 from .relations import four_term_relations as four_term_relations
 from .sampler import Run as Run
 from .sampler import Sampler as Sampler
-from .sampler import sgld as sgld

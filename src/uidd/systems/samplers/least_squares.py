@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..._checks import fail, numbers, one_of
+from .forces import residual_gradient
+from .gradients import StandardNormal, sgld
 from .relations import four_term_relations
-from .sampler import Sampler, StandardNormal, sgld
+from .sampler import Sampler
 
 SETTINGS = ("published", "paper")
 
@@ -49,11 +50,12 @@ def sgld_least_squares(
         problem, step, noise, reduction = (A, v), 0.01 / n, 2.0, "sum"
         start = StandardNormal(D, 5.0, 3.0)
     return sgld(
-        residual_gradient, problem, batch_size, step, noise, reduction=reduction, start=start, replacement=replacement
+        residual_gradient,
+        problem,
+        batch_size,
+        step,
+        noise,
+        reduction=reduction,
+        start=start,
+        replacement=replacement,
     )
-
-
-def residual_gradient(z, datum):
-    """(a . z - v) a, the gradient of (a . z - v)^2 / 2."""
-    a, v = datum
-    return (jnp.dot(a, z) - v) * a

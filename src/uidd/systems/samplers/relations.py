@@ -41,7 +41,12 @@ def four_term_relations(vertices: int = 4) -> np.ndarray:
                 if graph & edge(b, c):
                     toggled ^= edge(a, c)
             row = np.zeros(len(classes) + 1)
-            for sign, each in ((1, graph), (-1, graph ^ edge(a, b)), (-1, toggled), (1, toggled ^ edge(a, b))):
+            for sign, each in (
+                (1, graph),
+                (-1, graph ^ edge(a, b)),
+                (-1, toggled),
+                (1, toggled ^ edge(a, b)),
+            ):
                 row[column[smallest(each)]] += sign
             rows.append(row)
     return np.stack(rows)

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from ..._checks import fail, one_of, positive, whole_number
+from ..._checks import fail, numbers, whole_number
 from ..._programs import compiled
 from ..._types import Matrix, State
 from ...data import Transitions
+from . import fused
 
 # Chains that are moved at once: what bounds the memory.
 CHUNK = 8192
@@ -76,7 +77,7 @@ class Sampler(eqx.Module):
 
     def with_batch_size(self, batch_size: int | None) -> "Sampler":
         """The same problem with another batch; None for all data."""
-        return replace(self, batch_size=_batch(batch_size, self.count))
+        return replace(self, batch_size=known_batch_size(batch_size, self.count))
 
     def mean_force(self, z: State, batch: PyTree) -> State:
         """scale * mean of force(z, datum) over the batch + common(z)."""
@@ -121,112 +122,63 @@ class Sampler(eqx.Module):
         whole_number("seed", seed, least=0)
         if whole_number("iterations", iterations) % whole_number("every", every):
             fail("iterations", f"a multiple of `every`, {every}", iterations)
-        parts = []
+        state = jax.eval_shape(self.start, jax.random.key(seed))
+        if start is not None:
+            start = _given(start, chains, state)
+        kept = (chains, iterations // every, *state.shape)
+        run = Run(
+            np.empty(kept, state.dtype),
+            np.empty(kept, state.dtype),
+            np.empty((chains, *state.shape), state.dtype),
+            self.step,
+        )
+        by_kernel = fused.applies(self)
         for first in range(0, chains, CHUNK):
-            numbers = np.arange(first, min(first + CHUNK, chains))
-            keys = jax.vmap(lambda c: jax.random.fold_in(jax.random.key(seed), c))(numbers)
-            starts, keys = _begun(self, keys)
+            chosen = slice(first, min(first + CHUNK, chains))
+            starts, keys = _begun(self, _keys(seed, np.arange(chosen.start, chosen.stop)))
             if start is not None:
-                starts = jnp.broadcast_to(jnp.asarray(start, starts.dtype), (chains, starts.shape[1]))[numbers]
-            parts.append(jax.tree.map(np.asarray, _moved(self, starts, keys, iterations // every, every)))
-            report(int(numbers[-1]) + 1)
-        kept, last = (jax.tree.map(lambda *each: np.concatenate(each), *some) for some in zip(*parts, strict=True))
-        run = Run(*kept, last, self.step)
-        if not np.isfinite(last).all():
-            lost = int((~np.isfinite(last).all(axis=1)).sum())
-            fail("step", "small enough for the chains to stay finite", self.step, f"{lost} of {chains} diverged.")
+                starts = start[chosen]
+            if by_kernel:
+                fused.move(self, starts, first, seed, every, run)
+            else:
+                pairs, run.last[chosen] = _moved(self, starts, keys, kept[1], every)
+                run.start[chosen], run.increment[chosen] = pairs
+            report(chosen.stop)
+        lost = int((~np.isfinite(run.last).all(axis=1)).sum())
+        if lost:
+            must = "small enough for the chains to stay finite"
+            fail("step", must, self.step, f"{lost} of {chains} diverged.")
         return run
 
     def _batch(self, key: PRNGKeyArray) -> PyTree:
         n, b = self.count, self.batch_size
         if b is None:
             return self.data
-        chosen = jax.random.randint(key, (b,), 0, n) if self.replacement else jax.random.permutation(key, n)[:b]
+        chosen = (
+            jax.random.randint(key, (b,), 0, n) if self.replacement else jax.random.permutation(key, n)[:b]
+        )
         return jax.tree.map(lambda part: part[chosen], self.data)
 
 
-def sgld(
-    loss_grad: Callable[[State, PyTree], State],
-    data: Any,
-    batch_size: int | None,
-    step: float,
-    noise: float | Callable[[State], Matrix] = 2.0,
-    *,
-    dimension: int | None = None,
-    prior_grad: Callable[[State], State] | None = None,
-    reduction: str = "sum",
-    start: Callable[[PRNGKeyArray], State] | None = None,
-    replacement: bool = True,
-) -> Sampler:
-    """z' = z - step * (n / b) sum_{i in batch} loss_grad(z, datum_i) - step * prior_grad(z) + sqrt(noise step) xi.
-
-    Args:
-        loss_grad: The gradient of one datum's loss, such as `jax.grad(loss)` with `loss(z, datum)`.
-        data: An array, or a tuple or other tree of arrays, whose first axis counts the data.
-        batch_size: Data in a batch; None takes all.
-        step: The learning rate, which is also the time of an iteration.
-        noise: The variance of the noise per unit time, 2 for SGLD; or from a state to a matrix R with R R^T
-            that variance.
-        dimension: Of the state, for the default start.
-        prior_grad: The gradient of minus the log-prior.
-        reduction: `sum`, as above, or `mean`, without the n.
-        start: From a key to the first state; by default standard normal.
-        replacement: Whether a datum can be in a batch twice.
-
-    >>> chain = sgld(lambda z, x: z - x, np.array([[1.0], [3.0]]), 1, 0.01, dimension=1)
-    >>> chain.run(4, 100, every=10, seed=0).start.shape
-    (4, 10, 1)
-    """
-    if not callable(loss_grad):
-        fail("loss_grad", "a function of a state and a datum", repr(loss_grad), "Use jax.grad(loss).")
-    arrays = jax.tree.map(lambda part: jnp.asarray(part, jnp.result_type(float)), data)
-    lengths = {len(part) for part in jax.tree.leaves(arrays) if part.ndim}
-    if len(lengths) != 1 or not lengths.copy().pop():
-        fail("data", "arrays with one first axis that counts the data", f"lengths {sorted(lengths)}")
-    (n,) = lengths
-    if start is None:
-        start = StandardNormal(whole_number("dimension", dimension))
-    return Sampler(
-        force=Negative(loss_grad),
-        common=None if prior_grad is None else Negative(prior_grad),
-        noise=noise if callable(noise) else positive("noise", noise),
-        start=start,
-        data=arrays,
-        scale=float(n) if one_of("reduction", reduction, ("sum", "mean")) == "sum" else 1.0,
-        batch_size=_batch(batch_size, n),
-        step=positive("step", step),
-        replacement=replacement,
-    )
-
-
-class Negative(eqx.Module):
-    """-g."""
-
-    gradient: Callable[..., State]
-
-    def __call__(self, *where: Any) -> State:
-        """At a state, and a datum."""
-        return -self.gradient(*where)
-
-
-class StandardNormal(eqx.Module):
-    """A state of independent standard normal numbers, shifted and widened."""
-
-    dimension: int = eqx.field(static=True)
-    mean: float = 0.0
-    deviation: float = 1.0
-
-    def __call__(self, key: PRNGKeyArray) -> State:
-        """Draw it."""
-        return self.mean + self.deviation * jax.random.normal(key, (self.dimension,))
-
-
-def _batch(batch_size: int | None, n: int) -> int | None:
+def known_batch_size(batch_size: int | None, n: int) -> int | None:
+    """Return `batch_size` if there are so many of n data."""
     if batch_size is None:
         return None
     if whole_number("batch_size", batch_size) > n:
         fail("batch_size", f"at most the number of data, {n}", batch_size, "None takes all of them.")
     return int(batch_size)
+
+
+def _given(start: Any, chains: int, state: Any) -> np.ndarray:
+    given = numbers("start", start, "a state")
+    if given.shape not in (state.shape, (chains, *state.shape)) or not np.isfinite(given).all():
+        must = f"finite numbers of shape {state.shape}, or {(chains, *state.shape)} for one state a chain"
+        fail("start", must, f"shape {given.shape}")
+    return np.broadcast_to(given.astype(state.dtype), (chains, *state.shape))
+
+
+def _keys(seed: int, chains: np.ndarray) -> PRNGKeyArray:
+    return jax.vmap(lambda c: jax.random.fold_in(jax.random.key(seed), c))(chains)
 
 
 @compiled

@@ -1,0 +1,159 @@
+"""Least squares on a CPU: whole chains in one compiled loop, in place of an array operation per iteration."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from .forces import Negative, residual_gradient
+from .generator import generator, words
+
+if TYPE_CHECKING:
+    from .sampler import Run, Sampler
+
+
+def applies(sampler: "Sampler") -> bool:
+    """Whether the kernel can run these chains: least squares, constant noise, single precision, on a CPU."""
+    match sampler.force, sampler.data:
+        case Negative(gradient=gradient), (A, v) if gradient is residual_gradient:
+            starts = jax.eval_shape(sampler.start, jax.random.key(0))
+            return (
+                sampler.common is None
+                and not callable(sampler.noise)
+                and v.shape == A.shape[:1]
+                and starts.shape == A.shape[1:]
+                and {A.dtype, v.dtype, starts.dtype} == {np.dtype(np.float32)}
+                and jax.default_backend() == "cpu"
+            )
+    return False
+
+
+def move(sampler: "Sampler", starts: Any, first: int, seed: int, every: int, into: "Run") -> None:
+    """Chains first, first + 1, ... from their starts; what is kept goes to their place in `into`.
+
+    With q = step * scale a chain makes z' = z - w sum_{i in rows} (a_i . z - v_i) a_i - h (H z - c) + noise,
+    where H = A^T A / n and c = A^T v / n. All data are h = q, and a batch is w = q / b. If more than half of
+    the data are in a batch without replacement, the rows are the others: w = -q / b and h = q n / b.
+    """
+    A, v = (np.asarray(part, np.float64) for part in sampler.data)
+    n, b, q = len(A), sampler.batch_size, sampler.step * sampler.scale
+    if b is None:
+        rows, w, h = 0, 0.0, q
+    elif sampler.replacement or 2 * b <= n:
+        rows, w, h = b, q / b, 0.0
+    else:
+        rows, w, h = n - b, -q / b, q * n / b
+    assert not callable(sampler.noise)
+    chosen = slice(first, first + len(starts))
+    _kernel(not sampler.replacement, 3 * rows > n)(
+        *(np.ascontiguousarray(part, np.float32) for part in (A, v, _padded(A).T, A.T @ A / n, A.T @ v / n)),
+        *(np.float32(number) for number in (w, h, (sampler.noise * sampler.step) ** 0.5)),
+        rows,
+        np.asarray(starts),
+        words(seed, first, len(starts)),
+        every,
+        into.start[chosen],
+        into.increment[chosen],
+        into.last[chosen],
+    )
+
+
+def _padded(A: np.ndarray) -> np.ndarray:
+    """Zero columns up to a multiple of four, which the kernel takes at once."""
+    return np.pad(A, ((0, 0), (0, -A.shape[1] % 4)))
+
+
+@cache
+def _kernel(distinct: bool, many: bool) -> Any:
+    import numba
+
+    begin, below, normal = generator()
+    # Sums may be reordered, but what is not finite stays so: it tells of chains that diverged.
+    fast = {"reassoc", "contract", "nsz", "arcp"}
+
+    # One function with all loops written out: as functions of their own they are three times slower.
+    @numba.njit(fastmath=fast)
+    def chain(A, v, columns, H, c, w, h, noise, rows, begun, seeds, every, start, increment, last):
+        (n, D), P = A.shape, len(columns)
+        state = begin(seeds)
+        z = np.zeros(P, np.float32)
+        for d in range(D):
+            z[d] = begun[d]
+        change = np.zeros(P, np.float32)
+        order, weights, residuals = np.arange(n), np.empty(n, np.float32), np.empty(n, np.float32)
+        for k in range(len(start)):
+            for turn in range(every):
+                for d in range(D):
+                    xi, state = normal(state)
+                    change[d] = noise * xi
+                if h > 0:
+                    for d in range(D):
+                        force = c[d]
+                        for e in range(D):
+                            force -= H[d, e] * z[e]
+                        change[d] += h * force
+                if many:
+                    for i in range(n):
+                        weights[i] = 0
+                for j in range(rows):
+                    if distinct:  # the first `rows` places of a shuffle, which may go on from the last one
+                        other, state = below(n - j, state)
+                        i = order[j + other]
+                        order[j + other] = order[j]
+                        order[j] = i
+                    else:
+                        i, state = below(n, state)
+                    if many:
+                        weights[i] += w
+                    else:
+                        residual = -v[i]
+                        for d in range(D):
+                            residual += A[i, d] * z[d]
+                        residual *= w
+                        for d in range(D):
+                            change[d] -= residual * A[i, d]
+                if many:  # residuals of all rows, then their sum: along the columns, four at a time
+                    for i in range(n):
+                        residuals[i] = -v[i]
+                    for d in range(0, P, 4):
+                        z0, z1, z2, z3 = z[d], z[d + 1], z[d + 2], z[d + 3]
+                        for i in range(n):
+                            residuals[i] += (
+                                columns[d, i] * z0
+                                + columns[d + 1, i] * z1
+                                + columns[d + 2, i] * z2
+                                + columns[d + 3, i] * z3
+                            )
+                    for i in range(n):
+                        residuals[i] *= weights[i]
+                    for d in range(0, P, 4):
+                        s0 = s1 = s2 = s3 = np.float32(0)
+                        for i in range(n):
+                            residual = residuals[i]
+                            s0 += residual * columns[d, i]
+                            s1 += residual * columns[d + 1, i]
+                            s2 += residual * columns[d + 2, i]
+                            s3 += residual * columns[d + 3, i]
+                        change[d] -= s0
+                        change[d + 1] -= s1
+                        change[d + 2] -= s2
+                        change[d + 3] -= s3
+                if turn == 0:
+                    for d in range(D):
+                        start[k, d] = z[d]
+                        increment[k, d] = change[d]
+                for d in range(D):
+                    z[d] += change[d]
+        for d in range(D):
+            last[d] = z[d]
+
+    @numba.njit(parallel=True, cache=False)
+    def chains(A, v, columns, H, c, w, h, noise, rows, begun, seeds, every, start, increment, last):
+        for m in numba.prange(len(begun)):
+            chain(
+                A, v, columns, H, c, w, h, noise, rows,
+                begun[m], seeds[m], every, start[m], increment[m], last[m],
+            )  # fmt: skip
+
+    return chains
