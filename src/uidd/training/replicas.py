@@ -1,7 +1,7 @@
 """The same model learned several times over from independent data, all at once."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -13,16 +13,18 @@ from .._checks import fail
 from .._programs import compiled, make_room
 from .._types import Result
 from ..data import Scaling, Transitions
-from ..likelihood import AbstractLikelihood, EulerMaruyama
+from ..dynamics import ComponentDynamics, solve_lower
+from ..likelihood import EulerMaruyama
 from ..models import Architecture, Model
-from .history import EpochRecord, best_epoch, is_better, judged
+from .free_fields import free_fields
+from .history import is_better
 from .linear_start import fit_linear, start_from_linear
-from .loop import DevicePairs, Trainer, TrainingState
 from .plan import Plan
-from .progress import TrainingProgress
+from .stages import AbstractStage, CirculationStage, Descent, LikelihoodStage, NoiseStage, PotentialStage, member, stacked
 
-MOST_HELD_OUT_PAIRS = 20_000
+MOST_HELD_OUT, MOST_STATES = 8_192, 65_536
 ANCHORS = 64
+PLAN = Plan(steps=1000, batch=1024, learning_rate=5e-3, steps_per_epoch=100)
 
 
 @dataclass(frozen=True)
@@ -31,19 +33,21 @@ class Replicas:
 
     Attributes:
         models: One a part.
-        refined: The same with the best trained weights, whether they were kept or not.
-        gains: In held-out nats a pair over the linear start, one a part.
-        trained: Whether the networks were kept over the linear start, one a part.
-        history: Losses, averaged over the parts.
-        result: How the training ended.
+        degrees: Of the polynomials that drift and noise were first found as.
+        gains: In held-out nats a pair over the linear model, one a part.
+        trained: Whether the networks were kept over the linear model, one a part.
+        histories: The held-out loss of every stage, a row an epoch.
+        misfit: What W leaves of the current, as a part of the entropy production, one a part.
+        result: How it ended.
         seconds: Wall time.
     """
 
     models: tuple[Model, ...]
-    refined: tuple[Model, ...]
+    degrees: tuple[int, int]
     gains: tuple[float, ...]
     trained: tuple[bool, ...]
-    history: tuple[EpochRecord, ...]
+    histories: dict[str, np.ndarray]
+    misfit: tuple[float, ...]
     result: Result
     seconds: float
 
@@ -56,121 +60,135 @@ def fit_replicas(
     *,
     seed: int = 0,
     architecture: Architecture | str = "sgld",
-    likelihood: AbstractLikelihood | None = None,
-    plan: Plan | None = None,
-    progress: bool = False,
+    plan: Plan = PLAN,
+    joint: Plan | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Replicas:
-    """Learn one model from each part of the data, in one program that is mapped over the parts.
+    """Learn one model from each part of the data, in programs that are mapped over the parts.
 
-    Every part has its own linear start, its own random weights and its own batches. The part after it is the
-    data that it is judged by. The networks of a part stay only if they raise the likelihood there by three
-    standard errors; otherwise the linear start does.
+    For chains of which one iteration is one Euler step. A drift without structure is fitted to the increments;
+    sigma to what it leaves; V to drift and sigma by the variational principle of `PotentialStage`; W to the
+    current that is left. Each stage has one network to learn, and V and W learn from fields in which the noise
+    is averaged out already: the drift of one iteration is a tenth of its noise. At last all networks may learn
+    from the likelihood together.
+
+    The part after it is the data that a part is judged by. Its networks stay only if they raise the likelihood
+    there by three standard errors over the linear model; otherwise that stays.
 
     Args:
         parts: At least two independent sets of pairs; the shortest counts.
         seed: Of weights and batches.
         architecture: The networks, or their name.
-        likelihood: By default Euler-Maruyama's: one iteration of a sampler is an Euler step.
-        plan: Of Adam.
-        progress: Show a bar where there is a terminal.
+        plan: Of Adam, for each stage.
+        joint: Of Adam for all networks together; left out by default.
+        report: Told what has been done.
     """
     begun = time.monotonic()
     if len(parts) < 2:
         fail("parts", "at least two sets of pairs", len(parts))
     make_room()
     architecture = Architecture.named(architecture) if isinstance(architecture, str) else architecture
-    likelihood = EulerMaruyama() if likelihood is None else likelihood
-    plan = Plan() if plan is None else plan
-    shortest = min(len(part.dt) for part in parts)
+    shortest, count = min(len(part.dt) for part in parts), len(parts)
     scaling = Scaling.of_transitions(parts)
     units = [scaling.transitions_to_unit(Transitions(*(each[:shortest] for each in part))) for part in parts]
     dimension = units[0].start.shape[1]
+    linear = [fit_linear(unit, euler=True) for unit in units]
+    keys = jax.random.split(jax.random.key(seed), count + 4)
 
-    def started(which: Architecture, k: int):
-        build_key, start_key = jax.random.split(jax.random.fold_in(jax.random.key(seed), k))
-        linear = fit_linear(units[k], euler=isinstance(likelihood, EulerMaruyama))
-        return start_from_linear(which.build(dimension, key=build_key), linear, key=start_key)
+    def started(which: Architecture, k: int) -> ComponentDynamics:
+        build_key, start_key = jax.random.split(keys[k])
+        return start_from_linear(which.build(dimension, key=build_key), linear[k], key=start_key)
 
-    count = len(units)
-    begun_at = [started(architecture, k) for k in range(count)]
-    static = eqx.partition(begun_at[0], eqx.is_array)[1]
-    weights = _stacked([eqx.filter(each, eqx.is_array) for each in begun_at])
-    stride = -(-shortest // MOST_HELD_OUT_PAIRS)
-    pairs = _stacked([DevicePairs.of(part) for part in units])
-    held_out = DevicePairs(*(jnp.roll(part[:, ::stride], -1, axis=0) for part in pairs))
-    trainer = Trainer(static, likelihood, plan)
-    best, history, result = _trained(trainer, weights, pairs, held_out, jax.random.key(seed + 1), progress)
-    before, after = (np.asarray(_log_densities(trainer, each, held_out), np.float64) for each in (weights, best))
-    gain = after - before
+    models = stacked([started(architecture, k) for k in range(count)])
+    plain = stacked([started(architecture.plain, k) for k in range(count)])
+    fields = free_fields(units)
+    stride = -(-shortest // MOST_STATES)
+    some = [unit.start[::stride] for unit in units]
+    f = _on_device([field.drift(states) for field, states in zip(fields, some, strict=True)])
+    sigma = _on_device([field.root(states) for field, states in zip(fields, some, strict=True)])
+    start = _on_device(some)
+    histories = {}
+
+    def learned(name: str, stage: AbstractStage, how: Plan, models, examples):
+        found, histories[name] = Descent(stage, how)(models, examples, _of_others(examples), keys[len(histories) - 4])
+        first, last = histories[name][0].mean(), histories[name].min(axis=0).mean()
+        report(f"{name}: held-out loss {first:.5g} -> {last:.5g} ({time.monotonic() - begun:.0f} s)")
+        return found
+
+    models = learned("noise", NoiseStage(), plan, models, (start, sigma))
+    root, pull = _pulls(models, start, f)
+    models = learned("potential", PotentialStage(), plan, models, (start, pull, root))
+    dV, inverse, current = _currents(models, start, pull, root)
+    models = learned("circulation", CirculationStage(), plan, models, (start, dV, current, inverse))
+    likelihood = LikelihoodStage(EulerMaruyama())
+    pairs = tuple(_on_device([getattr(unit, name) for unit in units]) for name in Transitions._fields)
+    if joint is not None:
+        models = learned("together", likelihood, joint, models, pairs)
+    judge, others = Descent(likelihood, plan), _of_others(pairs)
+    gain = judge.losses(plain, others) - judge.losses(models, others)
     keep = [bool(np.isfinite(row).all()) and is_better(row) for row in gain]
+    left = histories["circulation"].min(axis=0) / np.maximum(histories["potential"].min(axis=0), 1e-12)
 
-    def model(unit, which: Architecture, k: int) -> Model:
-        states = units[k].start[:: max(1, shortest // ANCHORS)][:ANCHORS]
-        anchors = tuple(tuple(map(float, state)) for state in scaling.to_user(states))
+    def model(k: int) -> Model:
+        which = architecture if keep[k] else architecture.plain
+        unit = member(models if keep[k] else plain, k)
+        states = scaling.to_user(units[k].start[:: max(1, shortest // ANCHORS)][:ANCHORS])
         names = tuple(f"z{d + 1}" for d in range(dimension))
-        return Model(unit, which, scaling, anchors, names)
+        return Model(unit, which, scaling, tuple(tuple(map(float, z)) for z in states), names)
 
-    refined = [model(eqx.combine(_member(best, k), static), architecture, k) for k in range(count)]
-    plain = [None if keep[k] else model(started(architecture.plain, k), architecture.plain, k) for k in range(count)]
+    finite = all(np.isfinite(history).all() for history in histories.values())
+    words = "A loss was not finite; the best weights before it are kept."
     return Replicas(
-        models=tuple(own or other for own, other in zip(plain, refined, strict=True)),
-        refined=tuple(refined),
+        models=tuple(map(model, range(count))),
+        degrees=(fields[0].drift.degree, fields[0].variance.degree),
         gains=tuple(float(row.mean()) for row in gain),
         trained=tuple(keep),
-        history=tuple(history),
-        result=result,
+        histories=histories,
+        misfit=tuple(map(float, left)),
+        result=Result() if finite else Result("not_finite", words),
         seconds=time.monotonic() - begun,
     )
 
 
-def _trained(trainer: Trainer, weights, pairs, held_out, key, progress: bool):
-    """Epochs until the plan ends or a loss is not finite; the best weights of every part by themselves."""
-    count = len(pairs.dt)
-    state = _begun(trainer, weights)
-    losses = -np.asarray(_log_densities(trainer, weights, held_out), np.float64).mean(axis=1)
-    history = [EpochRecord(0, 0, float(losses.mean()), float(losses.mean()))]
-    best, least = weights, np.full(count, np.inf)
-    with TrainingProgress(trainer.plan.epochs, shown=progress) as bar:
-        for epoch in range(1, trainer.plan.epochs + 1):
-            keys = jax.random.split(jax.random.fold_in(key, epoch), count)
-            state, seen = _epoch(trainer, state, pairs, keys)
-            losses = -np.asarray(_log_densities(trainer, state.weights, held_out), np.float64).mean(axis=1)
-            if not np.isfinite(losses).all():
-                words = f"The loss was not finite in epoch {epoch}; the best weights before it are kept."
-                return best, history, Result("not_finite", words)
-            better, least = losses < least, np.minimum(losses, least)
-            best = _chosen(jnp.asarray(better), state.weights, best)
-            step = epoch * trainer.plan.steps_per_epoch
-            history.append(EpochRecord(epoch, step, float(np.mean(seen)), float(losses.mean())))
-            bar.show(history[-1])
-            if epoch - best_epoch(history[1:]).epoch > trainer.plan.patience:
-                break
-    return best, history, judged(history)
+def _on_device(arrays):
+    return jnp.stack([jnp.asarray(each, jnp.result_type(float)) for each in arrays])
 
 
-def _stacked(trees):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def _member(tree, k: int):
-    return jax.tree.map(lambda leaf: leaf[k], tree)
+def _of_others(examples):
+    """Some examples of the part after each."""
+    stride = -(-examples[0].shape[1] // MOST_HELD_OUT)
+    return tuple(jnp.roll(part[:, ::stride], -1, axis=0) for part in examples)
 
 
 @compiled
-def _begun(trainer: Trainer, weights) -> TrainingState:
-    return jax.vmap(trainer.begin)(weights)
+def _pulls(models, start, f):
+    """A root of M, and root^-1 (f - div M), at every state."""
+
+    def one(dynamics, z, f):
+        sigma, div_M = dynamics.diffusion_component.with_divergence(z)
+        T = dynamics.temperature
+        root = (T / 2) ** 0.5 * sigma
+        return root, solve_lower(root, f - T * div_M)
+
+    return _mapped(one, models, start, f)
 
 
 @compiled
-def _epoch(trainer: Trainer, state: TrainingState, pairs: DevicePairs, keys):
-    return jax.vmap(trainer.epoch)(state, pairs, keys)
+def _currents(models, start, pull, root):
+    """grad V, root^-1, and root^-1 f_irr = pull + root^T grad V, at every state."""
+
+    def one(dynamics, z, pull, root):
+        dV = dynamics.potential_gradient(z)
+        return dV, solve_lower(root, jnp.eye(len(z), dtype=z.dtype)), pull + dV @ root
+
+    return _mapped(one, models, start, pull, root)
 
 
-@compiled
-def _log_densities(trainer: Trainer, weights, pairs: DevicePairs):
-    return jax.vmap(trainer.mapped_log_densities)(weights, pairs)
+def _mapped(function, models, *examples):
+    weights, static = eqx.partition(models, eqx.is_array)
 
+    def of_one(weights, *examples):
+        dynamics = eqx.combine(weights, static)
+        return jax.lax.map(lambda each: function(dynamics, *each), examples, batch_size=4096)
 
-@compiled
-def _chosen(better, new, old):
-    return jax.tree.map(lambda a, b: jnp.where(better.reshape(-1, *([1] * (a.ndim - 1))), a, b), new, old)
+    return jax.vmap(of_one)(weights, *examples)
