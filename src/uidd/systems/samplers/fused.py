@@ -50,7 +50,7 @@ def move(sampler: "Sampler", starts: Any, first: int, seed: int, every: int, int
         *(np.ascontiguousarray(part, np.float32) for part in (A, v, _padded(A).T, A.T @ A / n, A.T @ v / n)),
         *(np.float32(number) for number in (w, h, (sampler.noise * sampler.step) ** 0.5)),
         rows,
-        np.asarray(starts),
+        np.array(starts, order="C"),  # numba compiles again for arrays that are read only or strided
         words(seed, first, len(starts)),
         every,
         into.start[chosen],
