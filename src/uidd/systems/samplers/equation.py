@@ -46,5 +46,5 @@ class SamplerEquation(AbstractEquation):
             return jnp.zeros((len(z), len(z)), z.dtype)
         forces = sampler.scale * jax.vmap(sampler.force, (None, 0))(z, sampler.data)
         apart = forces - jnp.mean(forces, axis=0)
-        share = 1 if sampler.replacement else (n - sampler.batch_size) / (n - 1)
+        share = 1 if sampler.replacement else (n - sampler.batch_size) / max(n - 1, 1)
         return share / (n * sampler.batch_size) * apart.T @ apart

@@ -46,11 +46,11 @@ def move(sampler: "Sampler", starts: Any, first: int, seed: int, every: int, int
         rows, w, h = n - b, -q / b, q * n / b
     assert not callable(sampler.noise)
     chosen = slice(first, first + len(starts))
-    _kernel(not sampler.replacement, 3 * rows > n)(
+    _kernel(distinct=rows > 0 and not sampler.replacement, many=3 * rows > n)(
         *(np.ascontiguousarray(part, np.float32) for part in (A, v, _padded(A).T, A.T @ A / n, A.T @ v / n)),
         *(np.float32(number) for number in (w, h, (sampler.noise * sampler.step) ** 0.5)),
         rows,
-        np.asarray(starts),
+        np.array(starts, order="C"),  # numba compiles again for arrays that are read only or strided
         words(seed, first, len(starts)),
         every,
         into.start[chosen],
@@ -65,7 +65,7 @@ def _padded(A: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _kernel(distinct: bool, many: bool) -> Any:
+def _kernel(*, distinct: bool, many: bool) -> Any:
     import numba
 
     begin, below, normal = generator()

@@ -108,7 +108,8 @@ class Sampler(eqx.Module):
         """Chains from their own starts; the state and the step from it are kept every so many iterations.
 
         Nothing else is stored, and `CHUNK` chains are moved at once. A chain depends on the seed and its
-        number alone.
+        number alone, to rounding. Least squares on a CPU go through a compiled loop (`fused`), which draws
+        other batches and noise than JAX does, of the same law.
 
         Args:
             chains: How many.
