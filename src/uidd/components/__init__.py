@@ -20,6 +20,7 @@ from .diffusion import ScaledDiffusion as ScaledDiffusion
 from .diffusion import Triangular as Triangular
 from .diffusion import TriangularDiffusion as TriangularDiffusion
 from .diffusion import Varying as Varying
+from .hermite import HermiteProducts as HermiteProducts
 from .network import Network as Network
 from .polynomial import Polynomial as Polynomial
 from .potential import AbstractPotential as AbstractPotential

@@ -33,7 +33,9 @@ class CrossFitted:
         return self.plug_in - self.corrected.rate
 
 
-def cross_fitted_entropy_production(models: Sequence[Model], states: np.ndarray) -> CrossFitted:
+def cross_fitted_entropy_production(
+    models: Sequence[Model], states: np.ndarray, *, currents: np.ndarray | None = None
+) -> CrossFitted:
     """S = E f_irr^T M^-1 f_irr over the given stationary states, with f_irr of two models in every product.
 
     M is the mean of the models'. The error is a jackknife over the models, joined with that of the states.
@@ -41,8 +43,10 @@ def cross_fitted_entropy_production(models: Sequence[Model], states: np.ndarray)
     Args:
         models: Of independent parts of the data, from `fit_replicas`.
         states: Draws `(n, D)` from the stationary density that no model has seen.
+        currents: Other estimates `(K, n, D)` of f_irr than the models' own.
     """
     f, root = _fields(models, states)
+    f = f if currents is None else currents
     return cross_fitted(np.linalg.solve(root, f[..., None])[..., 0])
 
 

@@ -1,7 +1,6 @@
 """The entropy production of an equation whose V nobody knows, as the minimum of a quadratic form."""
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from math import comb
 
 import equinox as eqx
@@ -13,6 +12,7 @@ from jaxtyping import Array, Float
 from .._checks import fail, numbers, whole_number
 from .._programs import compiled
 from .._types import State
+from ..components import HermiteProducts
 from ..dynamics import AbstractEquation, matrix_divergence, solve_lower
 from .records import Estimate
 
@@ -42,33 +42,26 @@ class Minimiser:
 
     def potential_gradient(self, z: State) -> State:
         """grad of the polynomial, which stands for V where the states are."""
-        basis = _Basis(jnp.asarray(self.mean), jnp.asarray(np.linalg.inv(self.root)), self.degree)
+        basis = _Basis.of(self.mean, self.root, self.degree)
         return jnp.asarray(self.coefficients, z.dtype) @ basis.gradients(z)
 
 
 class _Basis(eqx.Module):
-    """Products of Hermite's polynomials h_n(u_d) up to a total degree, u = inverse (z - mean)."""
+    """Polynomials of u = inverse (z - mean), without the constant."""
 
     mean: Array
     inverse: Array
-    degree: int = eqx.field(static=True)
+    products: HermiteProducts
 
-    @property
-    def exponents(self) -> np.ndarray:
-        return _exponents(len(self.mean), self.degree)
+    @classmethod
+    def of(cls, mean: np.ndarray, root: np.ndarray, degree: int) -> "_Basis":
+        inverse = np.linalg.inv(root)
+        return cls(jnp.asarray(mean), jnp.asarray(inverse), HermiteProducts(len(mean), degree))
 
     def gradients(self, z: State) -> Float[Array, "p D"]:
-        """The gradient of every product, a row each."""
-        u, exponents = self.inverse.astype(z.dtype) @ (z - self.mean.astype(z.dtype)), self.exponents
-        h = [jnp.ones_like(u), u]
-        for n in range(2, self.degree + 1):
-            h.append((u * h[-1] - (n - 1) ** 0.5 * h[-2]) / n**0.5)
-        dh = [jnp.zeros_like(u), *(n**0.5 * h[n - 1] for n in range(1, self.degree + 1))]
-        rows = np.arange(len(u))
-        factors, slopes = (jnp.stack(each)[exponents, rows] for each in (h, dh))
-        before = jnp.cumprod(jnp.pad(factors, ((0, 0), (1, 0)), constant_values=1.0), axis=1)[:, :-1]
-        after = jnp.cumprod(jnp.pad(factors[:, ::-1], ((0, 0), (1, 0)), constant_values=1.0), axis=1)
-        return (slopes * before * after[:, -2::-1]) @ self.inverse.astype(z.dtype)
+        """The gradient of every polynomial, a row each."""
+        inverse = self.inverse.astype(z.dtype)
+        return self.products.gradients(inverse @ (z - self.mean.astype(z.dtype)))[1:] @ inverse
 
 
 def variational_entropy_production(equation: AbstractEquation, states: np.ndarray, *, degree: int = 4) -> Minimiser:
@@ -95,7 +88,7 @@ def variational_entropy_production(equation: AbstractEquation, states: np.ndarra
     if terms > min(MOST_TERMS, len(draws) // 4):
         fail("degree", f"such that it has at most {min(MOST_TERMS, len(draws) // 4)} terms", f"{degree}, {terms}")
     mean, root = draws.mean(axis=0), np.linalg.cholesky(np.cov(draws.T).reshape(D, D))
-    basis = _Basis(jnp.asarray(mean), jnp.asarray(np.linalg.inv(root)), degree)
+    basis = _Basis.of(mean, root, degree)
     halves = [_quadratic_form(equation, basis, part) for part in (draws[::2], draws[1::2])]
     values, errors = [], []
     for own, other in (halves, halves[::-1]):
@@ -162,9 +155,3 @@ def _sums(equation, basis, states, weights):
 def _dissipation(equation: AbstractEquation, z: State):
     sigma = equation.drift_and_diffusion(z)[1]
     return sigma @ sigma.T / 2
-
-
-def _exponents(dimension: int, degree: int) -> np.ndarray:
-    unit = np.eye(dimension, dtype=int)
-    places = [p for k in range(1, degree + 1) for p in combinations_with_replacement(range(dimension), k)]
-    return np.stack([unit[list(place)].sum(axis=0) for place in places])

@@ -1,43 +1,59 @@
-"""Drift and noise without structure: fields that regression finds, with which V, sigma and W then agree."""
+"""Drift and noise without structure: fields that regression finds, and that V, sigma and W then have to meet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from math import comb
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from .._programs import compiled
+from ..components import HermiteProducts
 from ..data import Transitions
 from .history import is_better
 
-MOST_TERMS, HIGHEST = 500, 6
+MOST_TERMS, HIGHEST, CHUNK = 500, 6, 8192
 # Variances are believed down to this share of their mean.
 LEAST = 0.05
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """p(z) = sum_k c_k prod_d h_{n_kd}(z_d) over all products of Hermite's polynomials up to a total degree.
+    """p(z) = sum_k c_k phi_k(z) over all products phi_k of Hermite's polynomials up to a degree.
 
     Attributes:
-        degree: The highest.
-        coefficients: c_k, a row a term.
+        basis: The phi_k.
+        coefficients: c_k, a row each.
     """
 
-    degree: int
+    basis: HermiteProducts
     coefficients: np.ndarray
+
+    @property
+    def degree(self) -> int:
+        """The highest."""
+        return self.basis.degree
 
     @classmethod
     def of(cls, states: np.ndarray, values: np.ndarray, degree: int) -> "Polynomial":
-        """Least squares."""
-        X = _features(states, degree)
-        gram = X.T @ X
-        gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
-        return cls(degree, np.linalg.solve(gram, X.T @ values))
+        """Least squares, chunk by chunk; the sums are in double precision."""
+        basis, gram, right = HermiteProducts(states.shape[1], degree), 0.0, 0.0
+        for first in range(0, len(states), CHUNK):
+            part = slice(first, first + CHUNK)
+            sums = _normal_equations(basis, *_padded(states[part], values[part]))
+            gram, right = gram + np.asarray(sums[0], np.float64), right + np.asarray(sums[1], np.float64)
+        gram += 1e-9 * np.trace(gram) / len(basis) * np.eye(len(basis))
+        return cls(basis, np.linalg.solve(gram, right))
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
         """At every state."""
-        return _features(states, self.degree) @ self.coefficients
+        coefficients, found = jnp.asarray(self.coefficients, jnp.result_type(float)), []
+        for first in range(0, len(states), CHUNK):
+            chunk = states[first : first + CHUNK]
+            values = _evaluated(self.basis, coefficients, _padded(chunk)[0])
+            found.append(np.asarray(values, np.float64)[: len(chunk)])
+        return np.concatenate(found)
 
 
 @dataclass(frozen=True)
@@ -56,20 +72,18 @@ class FreeFields:
         P[:, columns, rows] = P[:, rows, columns]
         values, vectors = np.linalg.eigh(P)
         least = LEAST * np.mean(values, axis=1, keepdims=True).clip(1e-12)
-        kept = np.maximum(values, least)
-        return np.linalg.cholesky((vectors * kept[:, None, :]) @ vectors.transpose(0, 2, 1))
+        return np.linalg.cholesky((vectors * np.maximum(values, least)[:, None]) @ vectors.transpose(0, 2, 1))
 
 
 def free_fields(parts: Sequence[Transitions]) -> list[FreeFields]:
     """Of every part, in polynomials of the degrees that the data of the other parts call for."""
-    rates = [part.increment / part.dt[:, None] for part in parts]
     states = [part.start for part in parts]
-    drifts = _polynomials(states, rates)
+    drifts = _polynomials(states, [part.increment / part.dt[:, None] for part in parts])
     squares = []
     for part, drift in zip(parts, drifts, strict=True):
         noise = (part.increment - drift(part.start) * part.dt[:, None]) / np.sqrt(part.dt)[:, None]
         rows, columns = np.tril_indices(noise.shape[1])
-        squares.append(noise[:, rows] * noise[:, columns])
+        squares.append((noise[:, rows] * noise[:, columns]).astype(np.float32))
     variances = _polynomials(states, squares)
     return [FreeFields(*each) for each in zip(drifts, variances, strict=True)]
 
@@ -81,7 +95,7 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
     all parts. One failure may be a symmetry; two end the search.
     """
     D, found, least = states[0].shape[1], [], None
-    spread = np.concatenate(list(values)).std(axis=0)
+    spread = values[0].std(axis=0)
     for degree in range(HIGHEST + 1):
         if degree > 1 and comb(D + degree, degree) > min(MOST_TERMS, len(states[0]) // 20):
             break
@@ -99,14 +113,20 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
     return found
 
 
-def _features(states: np.ndarray, degree: int) -> np.ndarray:
-    states = np.asarray(states, np.float64)
-    h = [np.ones_like(states), states]
-    for n in range(2, degree + 1):
-        h.append((states * h[-1] - (n - 1) ** 0.5 * h[-2]) / n**0.5)
-    places = [p for k in range(degree + 1) for p in combinations_with_replacement(range(states.shape[1]), k)]
-    columns = np.ones((len(places), len(states)))
-    for column, place in zip(columns, places, strict=True):
-        for d in set(place):
-            column *= h[place.count(d)][:, d]
-    return columns.T
+def _padded(*arrays: np.ndarray):
+    """Chunks of one length, so that one program serves all; what is added counts nothing."""
+    missing = CHUNK - len(arrays[0])
+    weights = np.concatenate([np.ones(len(arrays[0])), np.zeros(missing)])
+    filled = [np.concatenate([each, np.zeros((missing, each.shape[1]))]) for each in arrays]
+    return [jnp.asarray(each, jnp.result_type(float)) for each in (*filled, weights)]
+
+
+@compiled
+def _normal_equations(basis: HermiteProducts, states, values, weights):
+    X = jax.vmap(basis)(states) * weights[:, None]
+    return X.T @ X, X.T @ values
+
+
+@compiled
+def _evaluated(basis: HermiteProducts, coefficients, states):
+    return jax.vmap(basis)(states) @ coefficients

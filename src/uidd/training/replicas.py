@@ -16,7 +16,7 @@ from ..data import Scaling, Transitions
 from ..dynamics import ComponentDynamics, solve_lower
 from ..likelihood import EulerMaruyama
 from ..models import Architecture, Model
-from .free_fields import free_fields
+from .free_fields import FreeFields, free_fields
 from .history import is_better
 from .linear_start import fit_linear, start_from_linear
 from .plan import Plan
@@ -33,6 +33,8 @@ class Replicas:
 
     Attributes:
         models: One a part.
+        refined: The same with trained networks, whether they were kept or not.
+        fields: Drift and noise that they were trained to meet, in unit-size coordinates, one a part.
         degrees: Of the polynomials that drift and noise were first found as.
         gains: In held-out nats a pair over the linear model, one a part.
         trained: Whether the networks were kept over the linear model, one a part.
@@ -43,6 +45,8 @@ class Replicas:
     """
 
     models: tuple[Model, ...]
+    refined: tuple[Model, ...]
+    fields: tuple[FreeFields, ...]
     degrees: tuple[int, int]
     gains: tuple[float, ...]
     trained: tuple[bool, ...]
@@ -53,6 +57,18 @@ class Replicas:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    def currents(self, states: np.ndarray) -> np.ndarray:
+        """f - f_rev of every part `(K, n, D)`: the free drift less the model's reversible one.
+
+        What `irreversible_drift` of the models should be, and is as far as W could learn it.
+        """
+        found = []
+        for model, fields in zip(self.refined, self.fields, strict=True):
+            unit = np.asarray(model.scaling.to_unit(states))
+            reversible = np.asarray(_reversible(model.unit, jnp.asarray(unit, jnp.result_type(float))), np.float64)
+            found.append((fields.drift(unit) - reversible) * np.asarray(model.scaling.scale) / model.scaling.time)
+        return np.stack(found)
 
 
 def fit_replicas(
@@ -111,7 +127,7 @@ def fit_replicas(
 
     def learned(name: str, stage: AbstractStage, how: Plan, models, examples):
         found, histories[name] = Descent(stage, how)(models, examples, _of_others(examples), keys[len(histories) - 4])
-        first, last = histories[name][0].mean(), histories[name].min(axis=0).mean()
+        first, last = histories[name][0].mean(), histories[name][-1].mean()
         report(f"{name}: held-out loss {first:.5g} -> {last:.5g} ({time.monotonic() - begun:.0f} s)")
         return found
 
@@ -127,11 +143,11 @@ def fit_replicas(
     judge, others = Descent(likelihood, plan), _of_others(pairs)
     gain = judge.losses(plain, others) - judge.losses(models, others)
     keep = [bool(np.isfinite(row).all()) and is_better(row) for row in gain]
-    left = histories["circulation"].min(axis=0) / np.maximum(histories["potential"].min(axis=0), 1e-12)
+    left = histories["circulation"][-1] / np.maximum(histories["potential"][-1], 1e-12)
 
-    def model(k: int) -> Model:
-        which = architecture if keep[k] else architecture.plain
-        unit = member(models if keep[k] else plain, k)
+    def model(k: int, networks: bool) -> Model:
+        which = architecture if networks else architecture.plain
+        unit = member(models if networks else plain, k)
         states = scaling.to_user(units[k].start[:: max(1, shortest // ANCHORS)][:ANCHORS])
         names = tuple(f"z{d + 1}" for d in range(dimension))
         return Model(unit, which, scaling, tuple(tuple(map(float, z)) for z in states), names)
@@ -139,7 +155,9 @@ def fit_replicas(
     finite = all(np.isfinite(history).all() for history in histories.values())
     words = "A loss was not finite; the best weights before it are kept."
     return Replicas(
-        models=tuple(map(model, range(count))),
+        models=tuple(map(model, range(count), keep)),
+        refined=tuple(model(k, True) for k in range(count)),
+        fields=tuple(fields),
         degrees=(fields[0].drift.degree, fields[0].variance.degree),
         gains=tuple(float(row.mean()) for row in gain),
         trained=tuple(keep),
@@ -192,3 +210,8 @@ def _mapped(function, models, *examples):
         return jax.lax.map(lambda each: function(dynamics, *each), examples, batch_size=4096)
 
     return jax.vmap(of_one)(weights, *examples)
+
+
+@compiled
+def _reversible(dynamics: ComponentDynamics, states):
+    return jax.lax.map(dynamics.reversible_drift, states, batch_size=4096)
