@@ -6,7 +6,7 @@ import typer
 
 from .options import Overwrite, Seed, among
 
-EXPERIMENTS = ["linear", "identifiability"]
+EXPERIMENTS = ["linear", "identifiability", "sgld-least-squares", "sgld-ica"]
 SIZES = ["quick", "paper"]
 
 
@@ -20,6 +20,10 @@ def reproduce(
     out: Annotated[
         str | None,
         typer.Option(help="The folder to write to; runs/EXPERIMENT-SIZE by default.", metavar="FOLDER"),
+    ] = None,
+    matrix: Annotated[
+        str | None,
+        typer.Option(help="A Matrix Market or MATLAB file in place of relat4 (sgld-least-squares).", metavar="FILE"),
     ] = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
@@ -43,8 +47,11 @@ def reproduce(
         shutil.rmtree(folder / "trials", ignore_errors=True)
     elif (folder / "results.json").exists():
         raise InputError(f"'{folder}' already holds a run. Choose another --out, or --overwrite it.")
-    study = importlib.import_module(f"uidd.experiments.{experiment}")
-    made = study.reproduce(size, folder, seed=seed, report=print, config={"command": command()})
+    if matrix is not None and experiment != "sgld-least-squares":
+        raise InputError("--matrix belongs to sgld-least-squares; leave it out.")
+    given = {} if matrix is None else {"matrix": matrix}
+    study = importlib.import_module(f"uidd.experiments.{experiment.replace('-', '_')}")
+    made = study.reproduce(size, folder, seed=seed, report=print, config={"command": command()}, **given)
     print(made)
     print(
         f"Written to {folder}: {', '.join(sorted(file.name for file in folder.iterdir() if file.is_file()))}"

@@ -33,6 +33,11 @@ class AbstractEquation(AbstractDrift):
         """Whether sigma is known to be the same everywhere, so that it need not be looked at twice."""
         return False
 
+    def dissipation(self, z: State) -> Matrix:
+        """M(z) = sigma sigma^T / 2."""
+        sigma = self.diffusion(z)
+        return sigma @ sigma.T / 2
+
     def drift(self, z: State) -> State:
         """f(z)."""
         return self.drift_and_diffusion(z)[0]
@@ -68,11 +73,6 @@ class AbstractDynamics(AbstractEquation):
     def potential_gradient(self, z: State) -> State:
         """grad V(z)."""
         return jax.grad(self.potential)(jnp.asarray(z, jnp.result_type(float)))
-
-    def dissipation(self, z: State) -> Matrix:
-        """M(z) = sigma sigma^T / 2."""
-        sigma = self.diffusion(z)
-        return sigma @ sigma.T / 2
 
     def reversible_drift(self, z: State) -> State:
         """f_rev = -M grad V + div M."""

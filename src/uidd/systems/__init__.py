@@ -21,3 +21,5 @@ from .samplers import sgld_ica as sgld_ica
 from .samplers import sgld_least_squares as sgld_least_squares
 from .trap import Trap as Trap
 from .varying_noise import VaryingNoise as VaryingNoise
+from .samplers import stationary_states as stationary_states
+from .samplers import without_labels as without_labels

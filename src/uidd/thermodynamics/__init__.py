@@ -2,6 +2,11 @@
 
 from .counting import CountedEntropyProduction as CountedEntropyProduction
 from .counting import count_entropy_production as count_entropy_production
+from .cross_fitted import CrossFitted as CrossFitted
+from .cross_fitted import cross_fitted as cross_fitted
+from .cross_fitted import cross_fitted_entropy_production as cross_fitted_entropy_production
+from .cross_fitted import cross_fitted_fisher_information as cross_fitted_fisher_information
+from .cross_fitted import score_gap as score_gap
 from .current import current_flow as current_flow
 from .current import current_velocity as current_velocity
 from .entropy_production import entropy_production_rate as entropy_production_rate
@@ -10,3 +15,5 @@ from .entropy_production import local_entropy_production as local_entropy_produc
 from .entropy_production import system_entropy_production as system_entropy_production
 from .headline import entropy_production as entropy_production
 from .records import Estimate as Estimate
+from .variational import Minimiser as Minimiser
+from .variational import variational_entropy_production as variational_entropy_production

@@ -1,6 +1,6 @@
 """Means of products of learned fields, free of the noise that a square would carry."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -9,6 +9,8 @@ import numpy as np
 
 from .._checks import fail
 from .._programs import compiled
+from .._types import Matrix, State
+from ..dynamics import matrix_divergence
 from ..models import Model
 from .records import Estimate
 
@@ -50,18 +52,34 @@ def cross_fitted_entropy_production(
     return cross_fitted(np.linalg.solve(root, f[..., None])[..., 0])
 
 
-def cross_fitted_fisher_information(models: Sequence[Model], states: np.ndarray, noise: float) -> CrossFitted:
+def cross_fitted_fisher_information(
+    models: Sequence[Model], states: np.ndarray, noise: float | Callable[[State], Matrix]
+) -> CrossFitted:
     """I(p_b, p_inf) = E |grad L - grad V|^2, the relative Fisher information, from the models alone.
 
-    Of a sampler with injected noise of variance `noise` per unit time, M_0 = noise / 2. Its full batch has
-    the density e^-L with -M_0 grad L = f, the drift. With M = M_0 + eta Sigma / 2
+    p_b = e^-V is the stationary density of a sampler, and p_inf = e^-L that of its full batch: of the same
+    drift f with the injected noise alone, M_0 = R R^T / 2, so f = -M_0 grad L + div M_0. With
+    M = M_0 + eta Sigma / 2
 
-        M_0 (grad L - grad V) = (eta / 2)(Sigma grad V - div Sigma) - f_irr = -f - M_0 grad V,
+        M_0 (grad L - grad V) = (eta / 2)(Sigma grad V - div Sigma) - f_irr = div M_0 - f - M_0 grad V.
 
-    the corrected form of the paper's display, which has two other signs. No Sigma has to be known.
+    The first form is the paper's with two signs corrected; the second needs no Sigma.
+
+    Args:
+        models: Of independent parts of the data.
+        states: Draws from p_b.
+        noise: The injected variance per unit time, or from a state to R.
     """
-    gap = _score_gaps(models, states, noise / 2)
-    return cross_fitted(gap)
+    gaps = [score_gap(states, *_drift_and_gradient(model, states), noise) for model in models]
+    return cross_fitted(np.stack(gaps))
+
+
+def score_gap(
+    states: np.ndarray, f: np.ndarray, dV: np.ndarray, noise: float | Callable[[State], Matrix]
+) -> np.ndarray:
+    """grad L - grad V = M_0^-1 (div M_0 - f) - grad V at every state, from f and grad V there."""
+    M_0, div = (np.asarray(each, np.float64) for each in _injected(noise, jnp.asarray(states)))
+    return np.linalg.solve(M_0, (div - f)[..., None])[..., 0] - dV
 
 
 def cross_fitted(fields: np.ndarray) -> CrossFitted:
@@ -98,14 +116,12 @@ def _fields(models: Sequence[Model], states: np.ndarray) -> tuple[np.ndarray, np
     return np.stack(fields), np.linalg.cholesky(np.mean(dissipations, axis=0))
 
 
-def _score_gaps(models: Sequence[Model], states: np.ndarray, M_0: float) -> np.ndarray:
-    gaps = []
-    for model in models:
-        unit = jnp.asarray(model.scaling.to_unit(states), jnp.result_type(float))
-        f, dV = (np.asarray(each, np.float64) for each in _drift_and_gradient(model.unit, unit))
-        scale = np.asarray(model.scaling.scale)
-        gaps.append(-f * scale / model.scaling.time / M_0 - dV / scale)
-    return np.stack(gaps)
+def _drift_and_gradient(model: Model, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scaling = model.scaling  # in unit-size coordinates no digit is lost to offsets
+    unit = jnp.asarray(scaling.to_unit(states), jnp.result_type(float))
+    f, dV = (np.asarray(each, np.float64) for each in _mapped_drift_and_gradient(model.unit, unit))
+    scale = np.asarray(scaling.scale)
+    return f * scale / scaling.time, dV / scale
 
 
 @compiled
@@ -114,5 +130,14 @@ def _irreversible(dynamics, states):
 
 
 @compiled
-def _drift_and_gradient(dynamics, states):
+def _mapped_drift_and_gradient(dynamics, states):
     return jax.lax.map(lambda z: (dynamics.drift(z), dynamics.potential_gradient(z)), states, batch_size=4096)
+
+
+@compiled
+def _injected(noise, states):
+    def M_0(z):
+        R = noise(z) if callable(noise) else noise**0.5 * jnp.eye(len(z), dtype=z.dtype)
+        return R @ R.T / 2
+
+    return jax.lax.map(lambda z: (M_0(z), matrix_divergence(M_0, z)), states, batch_size=4096)

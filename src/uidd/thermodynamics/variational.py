@@ -141,7 +141,7 @@ def _quadratic_form(equation: AbstractEquation, basis: _Basis, states: np.ndarra
 def _sums(equation, basis, states, weights):
     def one(z):
         f, sigma = equation.drift_and_diffusion(z)
-        h = f - matrix_divergence(lambda y: _dissipation(equation, y), z)
+        h = f - matrix_divergence(equation.dissipation, z)
         G = basis.gradients(z)
         root = sigma / 2**0.5
         return jnp.sum(solve_lower(root, h) ** 2), G @ h, G @ root
@@ -150,8 +150,3 @@ def _sums(equation, basis, states, weights):
     scaled = (roots * weights[:, None, None]).transpose(1, 0, 2).reshape(len(roots[0]), -1)
     K = scaled @ roots.transpose(1, 0, 2).reshape(len(roots[0]), -1).T
     return weights @ constants, weights @ products, K
-
-
-def _dissipation(equation: AbstractEquation, z: State):
-    sigma = equation.drift_and_diffusion(z)[1]
-    return sigma @ sigma.T / 2

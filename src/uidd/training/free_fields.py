@@ -91,8 +91,10 @@ def free_fields(parts: Sequence[Transitions]) -> list[FreeFields]:
 def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> list[Polynomial]:
     """One a part, all of one degree.
 
-    A degree comes in when it explains the data of the following part better, by three standard errors over
-    all parts. One failure may be a symmetry; two end the search.
+    A degree comes in when it would explain the data of the following part better if it were free of noise, by
+    three standard errors over all parts: every coefficient costs 1 / n of a variance there, which is put back.
+    Products of independent parts are free of that noise, but not of what a low degree leaves out. One
+    failure may be a symmetry; two end the search.
     """
     D, found, least = states[0].shape[1], [], None
     spread = values[0].std(axis=0)
@@ -106,6 +108,7 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
                 for k in range(len(states))
             ]
         )
+        left -= tried[0].coefficients.size / len(states[0])
         if least is None or is_better(least - left):
             found, least = tried, left
         elif degree > found[0].degree + 1:

@@ -2,9 +2,12 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
 
+from ..._programs import compiled
 from ..._types import Matrix, State
-from ...dynamics import AbstractEquation
+from ...dynamics import AbstractEquation, cholesky
 from .sampler import Sampler
 
 
@@ -19,7 +22,7 @@ class SamplerEquation(AbstractEquation):
 
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
         """f, and a lower triangular root of R R^T + step * Sigma_b."""
-        return self.drift(z), jnp.linalg.cholesky(2 * self.dissipation(z))
+        return self.drift(z), cholesky(2 * self.dissipation(z))
 
     def drift(self, z: State) -> State:
         """f, the force of all data."""
@@ -46,5 +49,55 @@ class SamplerEquation(AbstractEquation):
             return jnp.zeros((len(z), len(z)), z.dtype)
         forces = sampler.scale * jax.vmap(sampler.force, (None, 0))(z, sampler.data)
         apart = forces - jnp.mean(forces, axis=0)
-        share = 1 if sampler.replacement else (n - sampler.batch_size) / max(n - 1, 1)
-        return share / (n * sampler.batch_size) * apart.T @ apart
+        return self._share / (n * sampler.batch_size) * apart.T @ apart
+
+    def increment(self, z: State, dt: float, key: PRNGKeyArray) -> State:
+        """An Euler step of the equation.
+
+        The batch's noise is made of one normal number a datum, sum_i xi_i (force_i - mean), which has the
+        covariance Sigma_b and needs no root of it.
+        """
+        sampler, n = self.sampler, self.sampler.count
+        own, other = jax.random.split(key)
+        noise = sampler.random_part(z, jax.random.normal(own, z.shape, z.dtype))
+        if sampler.batch_size is not None:
+            forces = sampler.scale * jax.vmap(sampler.force, (None, 0))(z, sampler.data)
+            apart = forces - jnp.mean(forces, axis=0)
+            size = (sampler.step * self._share / (n * sampler.batch_size)) ** 0.5
+            noise = noise + size * jax.random.normal(other, (n,), z.dtype) @ apart
+        return dt * self.drift(z) + dt**0.5 * noise
+
+    @property
+    def _share(self) -> float:
+        n, b = self.sampler.count, self.sampler.batch_size
+        return 1.0 if self.sampler.replacement or b is None else (n - b) / max(n - 1, 1)
+
+
+def stationary_states(
+    equation: SamplerEquation, starts: np.ndarray, time: float, *, substeps: int = 4, seed: int
+) -> np.ndarray:
+    """Draws from the stationary density of the equation: states of the chain, followed for some time more.
+
+    Args:
+        equation: Of a sampler.
+        starts: States near the density, `(n, D)`, such as ends of chains.
+        time: How long they are followed.
+        substeps: Euler steps for one iteration of the sampler.
+        seed: Of the noise.
+    """
+    dt = equation.sampler.step / substeps
+    keys = jax.random.split(jax.random.key(seed), len(starts))
+    return np.asarray(_followed(equation, jnp.asarray(starts), keys, round(time / dt), dt))
+
+
+@compiled
+def _followed(equation: SamplerEquation, starts, keys, steps: int, dt: float):
+    def one(z, key):
+        def step(state, _):
+            z, key = state
+            key, own = jax.random.split(key)
+            return (z + equation.increment(z, dt, own), key), None
+
+        return jax.lax.scan(step, (z, key), None, length=steps)[0][0]
+
+    return jax.vmap(one)(starts, keys)

@@ -16,8 +16,8 @@ from ..._types import Matrix, State
 from ...data import Transitions
 from . import fused
 
-# Chains that are moved at once: what bounds the memory.
-CHUNK = 8192
+# Chains that are moved at once: what bounds the memory. An accelerator is not full before there are many.
+CHUNK, CHUNK_ON_ACCELERATOR = 8192, 131_072
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class Run:
         increment: Z_{k+1} - Z_k, of the same shape.
         last: The states after the last iteration.
         step: The time of one iteration.
+        lost: Chains that left the finite numbers, and are not among these.
     """
 
     start: np.ndarray
     increment: np.ndarray
     last: np.ndarray
     step: float
+    lost: int = 0
 
     def transitions(self) -> Transitions:
         """All kept pairs, behind one another."""
@@ -103,6 +105,7 @@ class Sampler(eqx.Module):
         every: int = 1,
         start: Any = None,
         seed: int,
+        drop_lost: bool = False,
         report: Callable[[int], None] = lambda _: None,
     ) -> Run:
         """Chains from their own starts; the state and the step from it are kept every so many iterations.
@@ -117,6 +120,7 @@ class Sampler(eqx.Module):
             every: Iterations between two that are kept.
             start: One state for all chains or one each, in place of the sampler's own.
             seed: Of starts, batches and noise.
+            drop_lost: Leave out chains that leave the finite numbers; otherwise one is an error.
             report: Told how many chains are done.
         """
         whole_number("chains", chains)
@@ -134,8 +138,9 @@ class Sampler(eqx.Module):
             self.step,
         )
         by_kernel = fused.applies(self)
-        for first in range(0, chains, CHUNK):
-            chosen = slice(first, min(first + CHUNK, chains))
+        chunk = CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
+        for first in range(0, chains, chunk):
+            chosen = slice(first, min(first + chunk, chains))
             starts, keys = _begun(self, _keys(seed, np.arange(chosen.start, chosen.stop)))
             if start is not None:
                 starts = start[chosen]
@@ -145,11 +150,15 @@ class Sampler(eqx.Module):
                 pairs, run.last[chosen] = _moved(self, starts, keys, kept[1], every)
                 run.start[chosen], run.increment[chosen] = pairs
             report(chosen.stop)
-        lost = int((~np.isfinite(run.last).all(axis=1)).sum())
-        if lost:
+        kept_finite = np.isfinite(run.last).all(axis=1)
+        lost = int((~kept_finite).sum())
+        if not lost:
+            return run
+        if not drop_lost or lost == chains:
             must = "small enough for the chains to stay finite"
             fail("step", must, self.step, f"{lost} of {chains} diverged.")
-        return run
+        parts = (part[kept_finite] for part in (run.start, run.increment, run.last))
+        return Run(*parts, self.step, lost)
 
     def _batch(self, key: PRNGKeyArray) -> PyTree:
         n, b = self.count, self.batch_size

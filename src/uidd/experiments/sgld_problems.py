@@ -1,0 +1,179 @@
+"""The two samplers of the paper, how their chains are recorded, and how much of everything."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import Scalar, State
+from ..components import Full, SumOfSquares, Triangular
+from ..data import Transitions
+from ..models import Architecture
+from ..systems import Run, Sampler, sgld_ica, sgld_least_squares, without_labels
+from ..training import Plan
+
+BATCH_SIZES: tuple[int | None, ...] = (1, 2, 4, 8, 16, 32, 64, None)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything.
+
+    Attributes:
+        chains: For each of the seeds.
+        burn_in: Iterations that are not recorded.
+        iterations: Iterations that are.
+        every: Iterations between two recorded pairs.
+        seeds: Models of one batch size, each from chains of its own.
+        states: Stationary states, for means over the density and for discrepancies.
+        plan: Of each stage of training.
+        width: Of the networks.
+        exact: Of the network that solves for V with the exact equation.
+        substeps: Euler steps for one iteration, where the exact equation is simulated.
+        follow: How long that is, in relaxation times.
+        paths: Chains whose mean is followed.
+    """
+
+    chains: int
+    burn_in: int
+    iterations: int
+    every: int
+    seeds: int
+    states: int
+    plan: Plan
+    width: int
+    exact: Plan
+    substeps: int
+    follow: float
+    paths: int = 500
+
+    @property
+    def architecture(self) -> Architecture:
+        """The paper's networks, with all fields of W."""
+        return Architecture(SumOfSquares(widths=(self.width,)), Triangular(), Full(widths=(self.width,)))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sampler and what is published about it.
+
+    Attributes:
+        name: As in the titles.
+        sampler: With its full batch.
+        identified: From states, and what goes with them, to the same without arbitrary labels.
+        loss: The loss of all data at a state.
+        relaxation: The longest time after which chains have forgotten where they began.
+        sizes: By name.
+        published_rates: The published entropy production, four seeds a batch size.
+        published_discrepancies: The published squared MMD to the full batch.
+    """
+
+    name: str
+    sampler: Sampler
+    identified: Callable[..., tuple[np.ndarray, ...]]
+    loss: Callable[[State], Scalar]
+    relaxation: float
+    sizes: dict[str, Size]
+    published_rates: dict[int, tuple[float, ...]]
+    published_discrepancies: dict[int, float]
+
+    def run(self, batch_size: int | None, chains: int, iterations: int, *, every: int, start: Any, seed: int) -> Run:
+        """Chains of one batch size."""
+        sampler = self.sampler.with_batch_size(batch_size)
+        return sampler.run(chains, iterations, every=every, start=start, seed=seed, drop_lost=True)
+
+    def pairs(self, size: Size, batch_size: int | None, seed: int) -> Transitions:
+        """Recorded after the burn-in."""
+        start = None
+        if size.burn_in:
+            start = self.run(batch_size, size.chains, size.burn_in, every=size.burn_in, start=None, seed=seed).last
+        chains = size.chains if start is None else len(start)
+        # Another seed, so that no noise of the burn-in comes again.
+        made = self.run(batch_size, chains, size.iterations, every=size.every, start=start, seed=seed + 1).transitions()
+        return Transitions(*self.identified(made.start, made.increment), made.dt)
+
+    def states(self, size: Size, batch_size: int | None, seed: int) -> np.ndarray:
+        """Stationary states of chains: four of each, one relaxation apart."""
+        apart = max(1, round(self.relaxation / self.sampler.step))
+        made = self.run(batch_size, -(-size.states // 4), 6 * apart, every=apart, start=None, seed=seed)
+        return self.identified(made.start[:, 2:].reshape(-1, made.start.shape[-1]))[0][: size.states]
+
+
+def _as_they_are(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    return arrays
+
+
+def _least_squares_loss(sampler: Sampler) -> Callable[[State], Scalar]:
+    A, v = sampler.data
+    return lambda z: jnp.mean((A @ z - v) ** 2) / 2
+
+
+def _ica_loss(sampler: Sampler) -> Callable[[State], Scalar]:
+    """-(mean log-posterior) of the published setting: its natural gradient is the sampler's force."""
+    x = sampler.data
+
+    def loss(z):
+        U = z.reshape(2, 2)
+        determinant = jnp.abs(U[0, 0] * U[1, 1] - U[0, 1] * U[1, 0])
+        return jnp.mean(jnp.sum(jnp.log(jnp.cosh(x @ U.T)), axis=1)) - jnp.log(determinant) + jnp.sum(U**2) / 2
+
+    return loss
+
+
+def least_squares(matrix: Any = None) -> Problem:
+    """The published setting of the 12-D problem, or of another matrix."""
+    sampler = sgld_least_squares(None, matrix=matrix)
+    A = np.asarray(sampler.data[0], np.float64)
+    slowest = np.linalg.eigvalsh(A.T @ A / len(A)).min()
+    return Problem(
+        name="least squares",
+        sampler=sampler,
+        identified=_as_they_are,
+        loss=_least_squares_loss(sampler),
+        relaxation=float(3 / slowest),
+        sizes={
+            "quick": Size(
+                1_500, 500, 500, 5, 4, 4_000, Plan(400, 1024, 5e-3, 100), 64, Plan(800, 1024, 5e-3, 400), 1, 0.1
+            ),
+            "paper": Size(
+                125_000, 500, 500, 50, 4, 20_000, Plan(6_000, 8192, 5e-3, 500), 128, Plan(8_000, 8192, 5e-3, 2_000), 4, 1.0
+            ),
+        },
+        published_rates={},
+        published_discrepancies=dict(
+            zip(BATCH_SIZES[:-1], (0.00865, 0.00334, 0.00225, 0.00134, 0.00108, 0.00108, 0.00129), strict=True)
+        ),
+    )
+
+
+def ica() -> Problem:
+    """The published setting of the 4-D problem."""
+    sampler = sgld_ica(None)
+    rates = (
+        (0.0734, 0.0639, 0.0680, 0.0596),
+        (0.0313, 0.0371, 0.0296, 0.0138),
+        (0.0245, 0.0199, 0.0151, 0.0140),
+        (0.0358, 0.0201, 0.0065, 0.0151),
+        (0.0110, 0.0158, 0.0110, 0.0330),
+        (0.0192, 0.0152, 0.0187, 0.0093),
+        (0.0172, 0.0077, 0.0123, 0.0103),
+    )
+    return Problem(
+        name="independent components",
+        sampler=sampler,
+        identified=without_labels,
+        loss=_ica_loss(sampler),
+        relaxation=5.0,
+        sizes={
+            "quick": Size(250, 200, 800, 2, 4, 4_000, Plan(400, 1024, 5e-3, 100), 64, Plan(800, 1024, 5e-3, 400), 1, 1.0),
+            "paper": Size(
+                50_000, 200, 800, 10, 4, 20_000, Plan(6_000, 8192, 5e-3, 500), 128, Plan(8_000, 8192, 5e-3, 2_000), 4, 1.0
+            ),
+        },
+        published_rates=dict(zip(BATCH_SIZES[:-1], rates, strict=True)),
+        published_discrepancies=dict(
+            zip(BATCH_SIZES[:-1], (0.00173, 0.00129, 0.00184, 0.00101, 0.00096, 0.00048, 0.00029), strict=True)
+        ),
+    )

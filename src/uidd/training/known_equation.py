@@ -1,0 +1,91 @@
+"""V of an equation that is known, but whose stationary density is not."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._programs import compiled
+from .._types import Result
+from ..components import SumOfSquares
+from ..data import Scaling
+from ..dynamics import AbstractEquation, matrix_divergence, solve_lower
+from ..models import Architecture
+from ..thermodynamics import Estimate
+from .linear_start import LinearModel, start_from_linear
+from .plan import Plan
+from .stages import Descent, PotentialStage, member, stacked
+
+PLAN = Plan(steps=2000, batch=1024, learning_rate=5e-3, steps_per_epoch=500)
+
+
+@dataclass(frozen=True)
+class KnownEquation:
+    """The stationary density of an equation, learned, and what follows from it.
+
+    Attributes:
+        rate: The entropy production, E |f - f_rev|^2 in the metric M^-1; approached from above.
+        potential_gradients: grad V at the states that were held out.
+        states: Those states.
+    """
+
+    rate: Estimate
+    potential_gradients: np.ndarray
+    states: np.ndarray
+
+
+def solve_for_potential(
+    equation: AbstractEquation,
+    states: np.ndarray,
+    *,
+    widths: tuple[int, ...] = (64,),
+    plan: Plan = PLAN,
+    seed: int = 0,
+) -> KnownEquation:
+    """V by the variational principle of `PotentialStage`, with the exact f and M: no data, no noise.
+
+    Args:
+        equation: f and sigma.
+        states: Draws from its stationary density; half of them are held out.
+        widths: Of V's network.
+        plan: Of Adam.
+        seed: Of weights and batches.
+    """
+    D = states.shape[1]
+    center, scale = states.mean(axis=0), states.std(axis=0)
+    scaling = Scaling(tuple(map(float, center)), tuple(map(float, scale)), 1.0)
+    unit = jnp.asarray(scaling.to_unit(states), jnp.result_type(float))
+    pull, root = _pulls(equation, jnp.asarray(states, jnp.result_type(float)), jnp.asarray(scale, unit.dtype))
+    covariance = np.cov(np.asarray(unit).T).reshape(D, D)
+    start = LinearModel(np.zeros(D), np.linalg.inv(covariance), np.eye(D), np.zeros((D, D)), Result())
+    architecture = Architecture(SumOfSquares(widths=widths))
+    build_key, start_key, key = jax.random.split(jax.random.key(seed), 3)
+    model = start_from_linear(architecture.build(D, key=build_key), start, key=start_key)
+    last = len(states) // 2
+    examples = [tuple(part[None, k] for part in (unit, pull, root)) for k in (slice(last, None), slice(0, last))]
+    descent = Descent(PotentialStage(), plan)
+    models, _ = descent(stacked([model]), *examples, key)
+    # Too low where V was found, too high elsewhere, by the same amount to leading order.
+    seen, losses = (descent.losses(models, each)[0] for each in examples)
+    V = member(models.potential_component, 0)
+    gradients = np.asarray(_gradients(V, unit[:last]), np.float64) / scale
+    rate = Estimate(float(seen.mean() + losses.mean()) / 2, float(losses.std() / len(states) ** 0.5))
+    return KnownEquation(rate, gradients, states[:last])
+
+
+@compiled
+def _pulls(equation, states, scale):
+    """root^-1 (f - div M) and the root of M, in unit-size coordinates."""
+
+    def one(z):
+        f, sigma = equation.drift_and_diffusion(z)
+        root = sigma / (2**0.5 * scale[:, None])
+        return solve_lower(root, (f - matrix_divergence(equation.dissipation, z)) / scale), root
+
+    return jax.lax.map(one, states, batch_size=2048)
+
+
+@compiled
+def _gradients(V, states):
+    return jax.vmap(V.gradient)(states)
