@@ -10,3 +10,6 @@ from .matrix import read_matrix as read_matrix
 from .relations import four_term_relations as four_term_relations
 from .sampler import Run as Run
 from .sampler import Sampler as Sampler
+from .small_step import SmallStep as SmallStep
+from .small_step import small_step_limit as small_step_limit
+from .small_step import stationary_covariance as stationary_covariance

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from .forces import Negative, residual_gradient
+from .forces import is_least_squares
 from .generator import generator, words
 
 if TYPE_CHECKING:
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
 
 def applies(sampler: "Sampler") -> bool:
     """Whether the kernel can run these chains: least squares, constant noise, single precision, on a CPU."""
-    match sampler.force, sampler.data:
-        case Negative(gradient=gradient), (A, v) if gradient is residual_gradient:
-            starts = jax.eval_shape(sampler.start, jax.random.key(0))
-            return (
-                sampler.common is None
-                and not callable(sampler.noise)
-                and v.shape == A.shape[:1]
-                and starts.shape == A.shape[1:]
-                and {A.dtype, v.dtype, starts.dtype} == {np.dtype(np.float32)}
-                and jax.default_backend() == "cpu"
-            )
-    return False
+    if not is_least_squares(sampler):
+        return False
+    A, v = sampler.data
+    starts = jax.eval_shape(sampler.start, jax.random.key(0))
+    return (
+        starts.shape == A.shape[1:]
+        and {A.dtype, v.dtype, starts.dtype} == {np.dtype(np.float32)}
+        and jax.default_backend() == "cpu"
+    )
 
 
 def move(sampler: "Sampler", starts: Any, first: int, seed: int, every: int, into: "Run") -> None:
