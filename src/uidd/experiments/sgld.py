@@ -18,7 +18,7 @@ from .._files import write_atomically, write_json
 from ..models import environment
 from ..sampling import maximum_mean_discrepancy
 from ..systems import SamplerEquation, small_step_limit, stationary_states
-from ..systems.samplers import fused
+from ..systems.samplers.forces import is_least_squares
 from ..thermodynamics import (
     CrossFitted,
     cross_fitted_entropy_production,
@@ -92,7 +92,7 @@ def study_batch(problem: Problem, size: Size, batch_size: int | None, seed: int)
         **_numbers("rate", rate),
         **_numbers("model_rate", of_W),
         **_numbers("fisher", fisher),
-        "degrees": list(replicas.degrees),
+        "features": [list(size) for size in replicas.features],
         "gains": list(replicas.gains),
         "kept": list(replicas.trained),
         "misfit": list(replicas.misfit),
@@ -131,7 +131,7 @@ def _exact(problem: Problem, size: Size, batch_size: int | None, states: np.ndar
         "fisher_exact": float(gaps.mean()),
         "fisher_exact_error": float(gaps.std() / len(gaps) ** 0.5),
     }
-    if fused.is_least_squares(sampler):
+    if is_least_squares(sampler):
         limit = small_step_limit(sampler)
         found["limit"] = limit.entropy_production_rate
         found["fisher_limit"] = limit.relative_fisher_information

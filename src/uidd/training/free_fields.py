@@ -2,66 +2,122 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from .._programs import compiled
-from ..components import HermiteProducts
+from .._types import State
+from ..components import HermiteProducts, Network
 from ..data import Transitions
-from .history import is_better
 
-MOST_TERMS, HIGHEST, CHUNK = 500, 6, 8192
+HIGHEST, UNITS, MOST_TERMS = 3, (64, 192), 500
+# Pairs that are looked at together; an accelerator is not full before there are many.
+CHUNK, CHUNK_ON_ACCELERATOR = 8192, 65_536
 # Variances are believed down to this share of their mean.
 LEAST = 0.05
 
 
+class Features(eqx.Module):
+    """All polynomials up to a degree, and drawn units tanh(A z + a) for what they do not follow."""
+
+    products: HermiteProducts
+    hidden: tuple[Array, Array] | None
+
+    @classmethod
+    def of(cls, dimension: int, degree: int, units: int) -> "Features":
+        """Units are steps across the data, the same for every part."""
+        hidden = None
+        if units:
+            drawn = Network.drawn(dimension, 1, units, (1.0,), dense=True, key=jax.random.key(0))
+            hidden = drawn.hidden[0]
+        return cls(HermiteProducts(dimension, degree), hidden)
+
+    def __len__(self) -> int:
+        return len(self.products) + (0 if self.hidden is None else len(self.hidden[1]))
+
+    def __call__(self, z: State) -> Float[Array, " p"]:
+        """At one state."""
+        products = self.products(z)
+        if self.hidden is None:
+            return products
+        A, a = self.hidden
+        return jnp.concatenate([products, jnp.tanh(z @ A + a)])
+
+
 @dataclass(frozen=True)
-class Polynomial:
-    """p(z) = sum_k c_k phi_k(z) over all products phi_k of Hermite's polynomials up to a degree.
+class Regression:
+    """y(z) = sum_k c_k phi_k(z), in unit-size coordinates.
 
     Attributes:
-        basis: The phi_k.
+        features: The phi_k.
         coefficients: c_k, a row each.
     """
 
-    basis: HermiteProducts
+    features: Features
     coefficients: np.ndarray
 
     @property
-    def degree(self) -> int:
-        """The highest."""
-        return self.basis.degree
+    def size(self) -> tuple[int, int]:
+        """The degree of the polynomials, and the number of units."""
+        units = 0 if self.features.hidden is None else len(self.features.hidden[1])
+        return self.features.products.degree, units
 
     @classmethod
-    def of(cls, states: np.ndarray, values: np.ndarray, degree: int) -> "Polynomial":
-        """Least squares, chunk by chunk; the sums are in double precision."""
-        basis, gram, right = HermiteProducts(states.shape[1], degree), 0.0, 0.0
-        for first in range(0, len(states), CHUNK):
-            part = slice(first, first + CHUNK)
-            sums = _normal_equations(basis, *_padded(states[part], values[part]))
-            gram, right = gram + np.asarray(sums[0], np.float64), right + np.asarray(sums[1], np.float64)
-        gram += 1e-9 * np.trace(gram) / len(basis) * np.eye(len(basis))
-        return cls(basis, np.linalg.solve(gram, right))
+    def of(cls, data: "Chunks", features: Features) -> "Regression":
+        """Least squares, in double precision: units and polynomials are nearly the same here and there."""
+        with jax.enable_x64(True):
+            gram, right = (np.asarray(part).sum(axis=0) for part in _normal_equations(features, data))
+        gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
+        return cls(features, np.linalg.solve(gram, right))
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
         """At every state."""
-        coefficients, found = jnp.asarray(self.coefficients, jnp.result_type(float)), []
-        for first in range(0, len(states), CHUNK):
-            chunk = states[first : first + CHUNK]
-            values = _evaluated(self.basis, coefficients, _padded(chunk)[0])
-            found.append(np.asarray(values, np.float64)[: len(chunk)])
-        return np.concatenate(found)
+        data = Chunks.of(np.asarray(states), np.zeros((len(states), 0)))
+        values = np.asarray(_values(self.features, self._on_device, data), np.float64)
+        return values.reshape(-1, values.shape[-1])[: len(states)]
+
+    def squares(self, data: "Chunks", spread: np.ndarray, count: int) -> np.ndarray:
+        """|(y - y(z)) / spread|^2 of every pair."""
+        found = _squares(self.features, self._on_device, data, jnp.asarray(spread, jnp.result_type(float)))
+        return np.asarray(found, np.float64).ravel()[:count]
+
+    @property
+    def _on_device(self) -> Array:
+        return jnp.asarray(self.coefficients, jnp.result_type(float))
+
+
+class Chunks(NamedTuple):
+    """States, values and weights in chunks of one length; what fills the last one has no weight."""
+
+    states: Float[Array, "k n D"]
+    values: Float[Array, "k n m"]
+    weights: Float[Array, "k n"]
+
+    @classmethod
+    def of(cls, states: np.ndarray, values: np.ndarray) -> "Chunks":
+        """Copy to the device."""
+        length = CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
+        count = -(-len(states) // length)
+        missing = count * length - len(states)
+
+        def cut(array: np.ndarray) -> Array:
+            filled = np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])
+            return jnp.asarray(filled.reshape(count, length, *array.shape[1:]), jnp.result_type(float))
+
+        return cls(cut(states), cut(values), cut(np.ones(len(states), np.float32)))
 
 
 @dataclass(frozen=True)
 class FreeFields:
     """f(z) and M(z) of one part of the data: the mean of an increment is f dt, its covariance 2 M dt."""
 
-    drift: Polynomial
-    variance: Polynomial
+    drift: Regression
+    variance: Regression
 
     def root(self, states: np.ndarray) -> np.ndarray:
         """The lower triangular sigma with sigma sigma^T = 2 M at every state, M being kept positive."""
@@ -76,60 +132,78 @@ class FreeFields:
 
 
 def free_fields(parts: Sequence[Transitions]) -> list[FreeFields]:
-    """Of every part, in polynomials of the degrees that the data of the other parts call for."""
+    """Of every part, with the features that the data of the other parts call for."""
     states = [part.start for part in parts]
-    drifts = _polynomials(states, [part.increment / part.dt[:, None] for part in parts])
+    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts])
     squares = []
     for part, drift in zip(parts, drifts, strict=True):
         noise = (part.increment - drift(part.start) * part.dt[:, None]) / np.sqrt(part.dt)[:, None]
         rows, columns = np.tril_indices(noise.shape[1])
         squares.append((noise[:, rows] * noise[:, columns]).astype(np.float32))
-    variances = _polynomials(states, squares)
+    variances = _regressions(states, squares)
     return [FreeFields(*each) for each in zip(drifts, variances, strict=True)]
 
 
-def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> list[Polynomial]:
-    """One a part, all of one degree.
+def _regressions(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> list[Regression]:
+    """One a part, all with the same features: degree after degree, then units beside the best of them.
 
-    A degree comes in when it would explain the data of the following part better if it were free of noise, by
-    three standard errors over all parts: every coefficient costs 1 / n of a variance there, which is put back.
-    Products of independent parts are free of that noise, but not of what a low degree leaves out. One
-    failure may be a symmetry; two end the search.
+    Features come in when they would explain the data of the following part better if they were free of noise,
+    by three standard errors over all parts: every coefficient costs 1 / n of the variance that is left there,
+    which is put back. Products of independent parts are free of that noise, but not of what is left out. One failure of a
+    degree may be a symmetry; two end the search for one.
     """
-    D, found, least = states[0].shape[1], [], None
-    spread = values[0].std(axis=0)
-    for degree in range(HIGHEST + 1):
-        if degree > 1 and comb(D + degree, degree) > min(MOST_TERMS, len(states[0]) // 20):
-            break
-        tried = [Polynomial.of(*part, degree) for part in zip(states, values, strict=True)]
+    D, spread = states[0].shape[1], values[0].std(axis=0)
+    count = min(len(each) for each in states)
+    data = [Chunks.of(*part) for part in zip(states, values, strict=True)]
+    found: list[Regression] = []
+    least, failures = np.inf, 0
+    for degree, units in [*((degree, 0) for degree in range(HIGHEST + 1)), *((None, units) for units in UNITS)]:
+        features = Features.of(D, found[0].size[0] if degree is None else degree, units)
+        too_many = degree != 0 and len(features) > min(MOST_TERMS, count // 20)
+        if too_many or (failures == 2 and not units):
+            continue
+        tried = [Regression.of(part, features) for part in data]
         left = np.concatenate(
-            [
-                np.sum(((values[k] - tried[k - 1](states[k])) / spread) ** 2, axis=1)
-                for k in range(len(states))
-            ]
+            [tried[k - 1].squares(data[k], spread, len(states[k])) for k in range(len(states))]
         )
-        left -= tried[0].coefficients.size / len(states[0])
-        if least is None or is_better(least - left):
-            found, least = tried, left
-        elif degree > found[0].degree + 1:
-            break
+        left -= len(features) / count * left.mean()
+        if not found or _gained(least - left, left.mean(), tried[0], found[0], count, len(states)):
+            found, least, failures = tried, left, 0
+        else:
+            failures += 1
     return found
 
 
-def _padded(*arrays: np.ndarray):
-    """Chunks of one length, so that one program serves all; what is added counts nothing."""
-    missing = CHUNK - len(arrays[0])
-    weights = np.concatenate([np.ones(len(arrays[0])), np.zeros(missing)])
-    filled = [np.concatenate([each, np.zeros((missing, each.shape[1]))]) for each in arrays]
-    return [jnp.asarray(each, jnp.result_type(float)) for each in (*filled, weights)]
+def _gained(gain: np.ndarray, left: float, new: Regression, old: Regression, count: int, parts: int) -> bool:
+    """Whether the mean gain is three of its standard errors.
+
+    A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the data
+    would understate where their own g is small.
+    """
+    more, outputs = new.coefficients.size - old.coefficients.size, new.coefficients.shape[1]
+    chance = (6 * more / parts) ** 0.5 / count * left / outputs
+    return bool(gain.mean() > 3 * max(chance, gain.std() / len(gain) ** 0.5))
 
 
 @compiled
-def _normal_equations(basis: HermiteProducts, states, values, weights):
-    X = jax.vmap(basis)(states) * weights[:, None]
-    return X.T @ X, X.T @ values
+def _normal_equations(features: Features, data: Chunks):
+    def of(chunk):
+        states, values, weights = chunk
+        X = (jax.vmap(features)(states) * weights[:, None]).astype(jnp.float64)
+        return X.T @ X, X.T @ values.astype(jnp.float64)
+
+    return jax.lax.map(of, data)
 
 
 @compiled
-def _evaluated(basis: HermiteProducts, coefficients, states):
-    return jax.vmap(basis)(states) @ coefficients
+def _values(features: Features, coefficients, data: Chunks):
+    return jax.lax.map(lambda chunk: jax.vmap(features)(chunk[0]) @ coefficients, data)
+
+
+@compiled
+def _squares(features: Features, coefficients, data: Chunks, spread):
+    def of(chunk):
+        states, values, _ = chunk
+        return jnp.sum(((values - jax.vmap(features)(states) @ coefficients) / spread) ** 2, axis=1)
+
+    return jax.lax.map(of, data)

@@ -35,7 +35,7 @@ class Replicas:
         models: One a part.
         refined: The same with trained networks, whether they were kept or not.
         fields: Drift and noise that they were trained to meet, in unit-size coordinates, one a part.
-        degrees: Of the polynomials that drift and noise were first found as.
+        features: Degree and number of units that drift and noise were first found with.
         gains: In held-out nats a pair over the linear model, one a part.
         trained: Whether the networks were kept over the linear model, one a part.
         histories: The held-out loss of every stage, a row an epoch.
@@ -47,7 +47,7 @@ class Replicas:
     models: tuple[Model, ...]
     refined: tuple[Model, ...]
     fields: tuple[FreeFields, ...]
-    degrees: tuple[int, int]
+    features: tuple[tuple[int, int], tuple[int, int]]
     gains: tuple[float, ...]
     trained: tuple[bool, ...]
     histories: dict[str, np.ndarray]
@@ -158,7 +158,7 @@ def fit_replicas(
         models=tuple(map(model, range(count), keep)),
         refined=tuple(model(k, True) for k in range(count)),
         fields=tuple(fields),
-        degrees=(fields[0].drift.degree, fields[0].variance.degree),
+        features=(fields[0].drift.size, fields[0].variance.size),
         gains=tuple(float(row.mean()) for row in gain),
         trained=tuple(keep),
         histories=histories,
