@@ -11,7 +11,6 @@ import numpy as np
 from .._programs import compiled
 from ..components import HermiteProducts
 from ..data import Transitions
-from .history import is_better
 
 MOST_TERMS, HIGHEST, CHUNK = 500, 6, 8192
 # Variances are believed down to this share of their mean.
@@ -92,14 +91,15 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
     """One a part, all of one degree.
 
     A degree comes in when it would explain the data of the following part better if it were free of noise, by
-    three standard errors over all parts: every coefficient costs 1 / n of a variance there, which is put back.
+    three standard errors over all parts: every coefficient costs 1 / n of the variance that is left there, which
+    is put back.
     Products of independent parts are free of that noise, but not of what a low degree leaves out. One
     failure may be a symmetry; two end the search.
     """
-    D, found, least = states[0].shape[1], [], None
+    (n, D), outputs, found, least = states[0].shape, values[0].shape[1], [], None
     spread = values[0].std(axis=0)
     for degree in range(HIGHEST + 1):
-        if degree > 1 and comb(D + degree, degree) > min(MOST_TERMS, len(states[0]) // 20):
+        if degree > 1 and comb(D + degree, degree) > min(MOST_TERMS, n // 20):
             break
         tried = [Polynomial.of(*part, degree) for part in zip(states, values, strict=True)]
         left = np.concatenate(
@@ -108,8 +108,15 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
                 for k in range(len(states))
             ]
         )
-        left -= tried[0].coefficients.size / len(states[0])
-        if least is None or is_better(least - left):
+        left -= len(tried[0].basis) / n * left.mean()
+        if least is None:
+            found, least = tried, left
+            continue
+        more, gain = tried[0].coefficients.size - found[0].coefficients.size, least - left
+        # A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the
+        # data would understate where their own g is small.
+        chance = (6 * more / len(states)) ** 0.5 / n * left.mean() / outputs
+        if gain.mean() > 3 * max(chance, gain.std() / len(gain) ** 0.5):
             found, least = tried, left
         elif degree > found[0].degree + 1:
             break
