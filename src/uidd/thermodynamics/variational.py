@@ -85,14 +85,12 @@ def variational_entropy_production(
     draws = numbers("states", states, "draws of shape (n, D)")
     if draws.ndim != 2 or len(draws) < 100:
         fail("states", "at least 100 draws of shape (n, D)", f"shape {draws.shape}")
+    if not np.isfinite(draws).all():
+        fail("states", "finite numbers", "some that are not")
     D = draws.shape[1]
     terms = comb(D + whole_number("degree", degree), D) - 1
-    if terms > min(MOST_TERMS, len(draws) // 4):
-        fail(
-            "degree",
-            f"such that it has at most {min(MOST_TERMS, len(draws) // 4)} terms",
-            f"{degree}, {terms}",
-        )
+    if terms > (most := min(MOST_TERMS, len(draws) // 4)):
+        fail("degree", f"one of at most {most} terms for {len(draws)} states", f"{degree}, with {terms}")
     mean, root = draws.mean(axis=0), np.linalg.cholesky(np.cov(draws.T).reshape(D, D))
     basis = _Basis.of(mean, root, degree)
     halves = [_quadratic_form(equation, basis, part) for part in (draws[::2], draws[1::2])]
