@@ -46,7 +46,7 @@ class HermiteProducts(eqx.Module):
         return self._chosen(slopes) * before * after
 
     def _chosen(self, values: list[State]) -> Float[Array, "p D"]:
-        return jnp.stack(values)[self.exponents, np.arange(self.dimension)]
+        return jnp.stack(values)[self.exponents, np.arange(self.dimension, dtype=np.int32)]
 
 
 def _values(z: State, degree: int) -> list[State]:
@@ -59,7 +59,7 @@ def _values(z: State, degree: int) -> list[State]:
 
 @cache
 def _exponents(dimension: int, degree: int) -> np.ndarray:
-    unit = np.eye(dimension, dtype=int)
+    unit = np.eye(dimension, dtype=np.int32)
     places = [p for k in range(degree + 1) for p in combinations_with_replacement(range(dimension), k)]
     return np.stack([unit[list(place)].sum(axis=0) for place in places])
 
@@ -67,7 +67,7 @@ def _exponents(dimension: int, degree: int) -> np.ndarray:
 @cache
 def _factors(dimension: int, degree: int) -> np.ndarray:
     """Where the factors other than one stand in a table of h_n(z_d), n by n; at most `degree` a product."""
-    places = np.zeros((comb(dimension + degree, degree), max(degree, 1)), int)
+    places = np.zeros((comb(dimension + degree, degree), max(degree, 1)), np.int32)
     for row, exponents in zip(places, _exponents(dimension, degree), strict=True):
         (own,) = np.nonzero(exponents)
         row[: len(own)] = exponents[own] * dimension + own

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._checks import fail
 from .._programs import compiled
-from .._types import Matrix, State
+from .._types import Matrix, Result, State
 from ..dynamics import matrix_divergence
 from ..models import Model
 from .records import Estimate
@@ -95,7 +95,9 @@ def cross_fitted(fields: np.ndarray) -> CrossFitted:
     # Of the states: at each the mean product of different models, (|sum a|^2 - sum |a|^2) / (K (K - 1)).
     local = (np.sum(fields.sum(axis=0) ** 2, axis=1) - np.sum(fields**2, axis=(0, 2))) / (K * (K - 1))
     error = np.hypot(jackknife, local.std() / n**0.5)
-    return CrossFitted(Estimate(float(rate), float(error)), float(np.mean(np.diag(products))), products)
+    result = Result() if K > 2 else Result("no_error", "Two models have one product; its error needs a third.")
+    corrected = Estimate(float(rate), float(error), result)
+    return CrossFitted(corrected, float(np.mean(np.diag(products))), products)
 
 
 def _off_diagonal_mean(products: np.ndarray) -> float:
@@ -104,7 +106,7 @@ def _off_diagonal_mean(products: np.ndarray) -> float:
 
 
 def _fields(models: Sequence[Model], states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """f_irr of every model in unit coordinates and the user's time, and a root of their mean M."""
+    """f_irr of every model in the user's units, and a root of their mean M."""
     fields, dissipations = [], []
     for model in models:
         unit = jnp.asarray(model.scaling.to_unit(states), jnp.result_type(float))
@@ -126,7 +128,9 @@ def _drift_and_gradient(model: Model, states: np.ndarray) -> tuple[np.ndarray, n
 
 @compiled
 def _irreversible(dynamics, states):
-    return jax.lax.map(lambda z: (dynamics.irreversible_drift(z), dynamics.diffusion(z)), states, batch_size=4096)
+    return jax.lax.map(
+        lambda z: (dynamics.irreversible_drift(z), dynamics.diffusion(z)), states, batch_size=4096
+    )
 
 
 @compiled

@@ -64,7 +64,9 @@ class _Basis(eqx.Module):
         return self.products.gradients(inverse @ (z - self.mean.astype(z.dtype)))[1:] @ inverse
 
 
-def variational_entropy_production(equation: AbstractEquation, states: np.ndarray, *, degree: int = 4) -> Minimiser:
+def variational_entropy_production(
+    equation: AbstractEquation, states: np.ndarray, *, degree: int = 4
+) -> Minimiser:
     """S = min over phi of E |u + grad phi|_M^2 with u = M^-1 (f - div M), |x|_M^2 = x^T M x.
 
     With f = -M grad V + div M + f_irr the bracket at phi = V is M^-1 f_irr, and E f_irr . grad phi = 0 for
@@ -83,10 +85,12 @@ def variational_entropy_production(equation: AbstractEquation, states: np.ndarra
     draws = numbers("states", states, "draws of shape (n, D)")
     if draws.ndim != 2 or len(draws) < 100:
         fail("states", "at least 100 draws of shape (n, D)", f"shape {draws.shape}")
+    if not np.isfinite(draws).all():
+        fail("states", "finite numbers", "some that are not")
     D = draws.shape[1]
     terms = comb(D + whole_number("degree", degree), D) - 1
-    if terms > min(MOST_TERMS, len(draws) // 4):
-        fail("degree", f"such that it has at most {min(MOST_TERMS, len(draws) // 4)} terms", f"{degree}, {terms}")
+    if terms > (most := min(MOST_TERMS, len(draws) // 4)):
+        fail("degree", f"one of at most {most} terms for {len(draws)} states", f"{degree}, with {terms}")
     mean, root = draws.mean(axis=0), np.linalg.cholesky(np.cov(draws.T).reshape(D, D))
     basis = _Basis.of(mean, root, degree)
     halves = [_quadratic_form(equation, basis, part) for part in (draws[::2], draws[1::2])]

@@ -63,7 +63,9 @@ def solve_for_potential(
     build_key, start_key, key = jax.random.split(jax.random.key(seed), 3)
     model = start_from_linear(architecture.build(D, key=build_key), start, key=start_key)
     last = len(states) // 2
-    examples = [tuple(part[None, k] for part in (unit, pull, root)) for k in (slice(last, None), slice(0, last))]
+    examples = [
+        tuple(part[None, k] for part in (unit, pull, root)) for k in (slice(last, None), slice(0, last))
+    ]
     descent = Descent(PotentialStage(), plan)
     models, _ = descent(stacked([model]), *examples, key)
     # Too low where V was found, too high elsewhere, by the same amount to leading order.

@@ -20,7 +20,16 @@ from .free_fields import FreeFields, free_fields
 from .history import is_better
 from .linear_start import fit_linear, start_from_linear
 from .plan import Plan
-from .stages import AbstractStage, CirculationStage, Descent, LikelihoodStage, NoiseStage, PotentialStage, member, stacked
+from .stages import (
+    AbstractStage,
+    CirculationStage,
+    Descent,
+    LikelihoodStage,
+    NoiseStage,
+    PotentialStage,
+    member,
+    stacked,
+)
 
 MOST_HELD_OUT, MOST_STATES = 8_192, 65_536
 ANCHORS = 64
@@ -66,8 +75,12 @@ class Replicas:
         found = []
         for model, fields in zip(self.refined, self.fields, strict=True):
             unit = np.asarray(model.scaling.to_unit(states))
-            reversible = np.asarray(_reversible(model.unit, jnp.asarray(unit, jnp.result_type(float))), np.float64)
-            found.append((fields.drift(unit) - reversible) * np.asarray(model.scaling.scale) / model.scaling.time)
+            reversible = np.asarray(
+                _reversible(model.unit, jnp.asarray(unit, jnp.result_type(float))), np.float64
+            )
+            found.append(
+                (fields.drift(unit) - reversible) * np.asarray(model.scaling.scale) / model.scaling.time
+            )
         return np.stack(found)
 
 
@@ -126,7 +139,9 @@ def fit_replicas(
     histories = {}
 
     def learned(name: str, stage: AbstractStage, how: Plan, models, examples):
-        found, histories[name] = Descent(stage, how)(models, examples, _of_others(examples), keys[len(histories) - 4])
+        found, histories[name] = Descent(stage, how)(
+            models, examples, _of_others(examples), keys[len(histories) - 4]
+        )
         first, last = histories[name][0].mean(), histories[name][-1].mean()
         report(f"{name}: held-out loss {first:.5g} -> {last:.5g} ({time.monotonic() - begun:.0f} s)")
         return found
@@ -153,7 +168,7 @@ def fit_replicas(
         return Model(unit, which, scaling, tuple(tuple(map(float, z)) for z in states), names)
 
     finite = all(np.isfinite(history).all() for history in histories.values())
-    words = "A loss was not finite; the best weights before it are kept."
+    words = "A loss was not finite; the last weights before it are kept."
     return Replicas(
         models=tuple(map(model, range(count), keep)),
         refined=tuple(model(k, True) for k in range(count)),

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .._programs import compiled
 from .._types import Matrix, Scalar, State
-from ..dynamics import ComponentDynamics, solve_lower
+from ..dynamics import ComponentDynamics
 from ..likelihood import AbstractLikelihood
 from .plan import Plan
 
@@ -50,7 +50,7 @@ class NoiseStage(AbstractStage):
 
 
 class PotentialStage(AbstractStage):
-    """|f - div M + M grad V|^2 in the metric M^-1, whose minimiser over all V is -log of the stationary density.
+    """|f - div M + M grad V|^2 in the metric M^-1; over all V, -log of the stationary density minimises it.
 
     With f = -M grad V + div M + f_irr what is squared is f_irr + M grad(V' - V), and f_irr is orthogonal to
     all M grad phi. Nothing random is left in it, so V is found as exactly as f and M are known.
@@ -68,7 +68,9 @@ class CirculationStage(AbstractStage):
 
     component = "circulation_component"
 
-    def loss(self, dynamics: ComponentDynamics, z: State, dV: State, current: State, inverse: Matrix) -> Scalar:
+    def loss(
+        self, dynamics: ComponentDynamics, z: State, dV: State, current: State, inverse: Matrix
+    ) -> Scalar:
         """At a state, with inverse = root^-1 and current = root^-1 f_irr."""
         W, div_W = dynamics.circulation_component.with_divergence(z)
         T = dynamics.temperature * dynamics.direction
@@ -115,9 +117,10 @@ class Descent(eqx.Module):
             keys = jax.random.split(jax.random.fold_in(key, epoch), len(examples[0]))
             new, state = _epoch(self, weights, frozen, state, examples, keys)
             history.append(self._means(new, frozen, held_out))
-            if not np.isfinite(history[-1]).all():
+            finite = np.isfinite(history[-1])
+            if not finite.any():
                 break
-            weights = new
+            weights = new if finite.all() else _where(finite, new, weights)
         return eqx.combine(weights, frozen), np.stack(history)
 
     def _means(self, weights, frozen, examples) -> np.ndarray:
@@ -155,6 +158,11 @@ def stacked(trees: Sequence[PyTree]) -> PyTree:
 def member(tree: PyTree, k: int) -> PyTree:
     """One of what `stacked` put together."""
     return jax.tree.map(lambda leaf: leaf[k] if eqx.is_array(leaf) else leaf, tree)
+
+
+def _where(chosen: np.ndarray, some: PyTree, others: PyTree) -> PyTree:
+    """Member by member one of two."""
+    return stacked([member(some if own else others, k) for k, own in enumerate(chosen)])
 
 
 @_EachMember

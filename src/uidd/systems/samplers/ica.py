@@ -121,7 +121,9 @@ def without_labels(states: np.ndarray, *along: np.ndarray) -> tuple[np.ndarray, 
     """
     U = states.reshape(-1, CHANNELS, CHANNELS)
     swapped = np.abs(U[:, 0, 0] * U[:, 1, 1]) < np.abs(U[:, 0, 1] * U[:, 1, 0])
-    diagonal = np.where(swapped[:, None], np.stack([U[:, 1, 0], U[:, 0, 1]], 1), np.stack([U[:, 0, 0], U[:, 1, 1]], 1))
+    diagonal = np.where(
+        swapped[:, None], np.stack([U[:, 1, 0], U[:, 0, 1]], 1), np.stack([U[:, 0, 0], U[:, 1, 1]], 1)
+    )
     signs = np.where(diagonal < 0, -1, 1)[:, :, None].astype(states.dtype)
 
     def moved(values: np.ndarray) -> np.ndarray:
