@@ -20,13 +20,8 @@ from .samplers import read_matrix as read_matrix
 from .samplers import sgld as sgld
 from .samplers import sgld_ica as sgld_ica
 from .samplers import sgld_least_squares as sgld_least_squares
-<<<<<<< HEAD
 from .samplers import small_step_limit as small_step_limit
 from .samplers import stationary_covariance as stationary_covariance
-from .trap import Trap as Trap
-from .varying_noise import VaryingNoise as VaryingNoise
-=======
->>>>>>> tests-replicas
 from .samplers import stationary_states as stationary_states
 from .samplers import without_labels as without_labels
 from .trap import Trap as Trap
