@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from uidd._checks import InputError
-from uidd.systems import SamplerEquation, sgld, sgld_ica, sgld_least_squares, stationary_states, without_labels
+from uidd.systems import (
+    SamplerEquation,
+    sgld,
+    sgld_ica,
+    sgld_least_squares,
+    stationary_states,
+    without_labels,
+)
 
 SEED = 0
 
@@ -130,7 +137,9 @@ def test_without_labels_all_eight_wells_are_one(fresh_seed):
     U = plain.reshape(-1, 2, 2)
     assert (np.diagonal(U, axis1=1, axis2=2) >= 0).all()
     assert (np.abs(U[:, 0, 0] * U[:, 1, 1]) >= np.abs(U[:, 0, 1] * U[:, 1, 0])).all()
-    assert all(np.array_equal(a, b) for a, b in zip(without_labels(plain, moved), (plain, moved), strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(without_labels(plain, moved), (plain, moved), strict=True)
+    )
     for P in EIGHT:
         turn = np.kron(P, np.eye(2))
         again = without_labels(states @ turn.T, steps @ turn.T)

@@ -1,4 +1,4 @@
-"""Drift and noise without structure: fields that regression finds, and that V, sigma and W then have to meet."""
+"""Drift and noise without structure: fields found by regression, which V, sigma and W then have to meet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,10 +91,9 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
     """One a part, all of one degree.
 
     A degree comes in when it would explain the data of the following part better if it were free of noise, by
-    three standard errors over all parts: every coefficient costs 1 / n of the variance that is left there, which
-    is put back.
-    Products of independent parts are free of that noise, but not of what a low degree leaves out. One
-    failure may be a symmetry; two end the search.
+    three standard errors over all parts: every coefficient costs 1 / n of the variance that is left there,
+    which is put back. Products of independent parts are free of that noise, but not of what a low degree
+    leaves out. One failure may be a symmetry; two end the search.
     """
     (n, D), outputs, found, least = states[0].shape, values[0].shape[1], [], None
     spread = values[0].std(axis=0)
@@ -113,8 +112,8 @@ def _polynomials(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
             found, least = tried, left
             continue
         more, gain = tried[0].coefficients.size - found[0].coefficients.size, least - left
-        # A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the
-        # data would understate where their own g is small.
+        # A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which
+        # the data would understate where their own g is small.
         chance = (6 * more / len(states)) ** 0.5 / n * left.mean() / outputs
         if gain.mean() > 3 * max(chance, gain.std() / len(gain) ** 0.5):
             found, least = tried, left
