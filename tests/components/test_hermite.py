@@ -54,8 +54,7 @@ def test_a_polynomial_is_a_sum_of_products(fresh_seed, x64):
         return x**3 * y - 2 * x * z**2 + 5 * y - 1
 
     values, X, G = (
-        np.asarray(each)
-        for each in jax.jit(jax.vmap(lambda z: (p(z), basis(z), basis.gradients(z))))(states)
+        np.asarray(each) for each in jax.jit(jax.vmap(lambda z: (p(z), basis(z), basis.gradients(z))))(states)
     )
     c, *_ = np.linalg.lstsq(X, values, rcond=None)
     np.testing.assert_allclose(X @ c, values, atol=1e-9)

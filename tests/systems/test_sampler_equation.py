@@ -8,9 +8,24 @@ import numpy as np
 import pytest
 
 from uidd._checks import InputError
-from uidd.systems import SamplerEquation, sgld, sgld_ica, sgld_least_squares, stationary_states, without_labels
+from uidd.systems import (
+    SamplerEquation,
+    sgld,
+    sgld_ica,
+    sgld_least_squares,
+    stationary_states,
+    without_labels,
+)
 
 SEED = 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_quickly(hardly_optimised):
+    """Every program here runs a few times only."""
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
 EIGHT = [
     np.diag(signs) @ np.eye(2)[list(order)]
     for signs in product((1, -1), repeat=2)
@@ -44,10 +59,10 @@ SAMPLERS = {
 def test_a_step_of_the_equation_has_its_mean_and_covariance(sampler, x64):
     """f dt and 2 M dt, though no root of M is taken."""
     equation, dt = SamplerEquation(sampler), 0.02
-    z = sampler.start(jax.random.key(1)).astype(jnp.float64)
-    keys = jax.random.split(jax.random.key(SEED), 20_000)
+    z = jnp.asarray(np.random.default_rng(1).uniform(-2, 2, 4 if sampler is SAMPLERS["ica"] else 12))
+    keys = jax.random.split(jax.random.key(SEED), 5000)
     steps = np.asarray(jax.jit(jax.vmap(lambda key: equation.increment(z, dt, key)))(keys))
-    f, M = np.asarray(equation.drift(z)), np.asarray(equation.dissipation(z))
+    f, M = (np.asarray(each) for each in jax.jit(lambda z: (equation.drift(z), equation.dissipation(z)))(z))
     assert within_five_errors(steps, dt * f)
     assert within_five_errors(products(steps - dt * f), 2 * M * dt)
 
@@ -60,8 +75,8 @@ def test_states_that_are_followed_become_stationary():
     data = np.random.default_rng(2).normal(size=(20, 1))
     sampler = sgld(distance, data, 2, 0.2, 0.3, reduction="mean", dimension=1)
     variance = (0.3 + 0.2 * data.var() / 2) / (2 - 0.05)
-    states = stationary_states(SamplerEquation(sampler), np.full((20_000, 1), 3.0), 15.0, substeps=4, seed=SEED)
-    assert states.shape == (20_000, 1)
+    states = stationary_states(SamplerEquation(sampler), np.full((2000, 1), 3.0), 10.0, substeps=4, seed=SEED)
+    assert states.shape == (2000, 1)
     assert within_five_errors(states, data.mean())
     assert within_five_errors((states - data.mean()) ** 2, variance)
 
@@ -94,8 +109,8 @@ def test_chains_that_are_all_lost_are_an_error_all_the_same():
     sampler = sgld(cubic, np.ones((4, 1)), 1, 0.1, 1e-4, dimension=1, reduction="mean")
     with pytest.raises(InputError, match="3 of 3 diverged"):
         sampler.run(3, 40, start=np.array([20.0]), seed=SEED, drop_lost=True)
-    with pytest.raises(InputError, match="1 of 2 diverged"):
-        sampler.run(2, 40, start=np.array([[20.0], [0.0]]), seed=SEED)
+    with pytest.raises(InputError, match="1 of 3 diverged"):
+        sampler.run(3, 40, start=np.array([[20.0], [0.0], [0.0]]), seed=SEED)
 
 
 @pytest.mark.parametrize("setting", ["published", "paper"])
@@ -122,7 +137,9 @@ def test_without_labels_all_eight_wells_are_one(fresh_seed):
     U = plain.reshape(-1, 2, 2)
     assert (np.diagonal(U, axis1=1, axis2=2) >= 0).all()
     assert (np.abs(U[:, 0, 0] * U[:, 1, 1]) >= np.abs(U[:, 0, 1] * U[:, 1, 0])).all()
-    assert all(np.array_equal(a, b) for a, b in zip(without_labels(plain, moved), (plain, moved), strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(without_labels(plain, moved), (plain, moved), strict=True)
+    )
     for P in EIGHT:
         turn = np.kron(P, np.eye(2))
         again = without_labels(states @ turn.T, steps @ turn.T)

@@ -194,9 +194,7 @@ def test_both_forms_of_the_display_agree(noise, x64, fresh_seed, random_dynamics
 def test_the_full_batch_has_no_gap(noise, x64, fresh_seed):
     """f = -M_0 grad V + div M_0: V is then L."""
     root = noise if callable(noise) else lambda z: noise**0.5 * jnp.eye(2)
-    dynamics = ClosedFormDynamics(
-        lambda z: jnp.sum(z**4) + z[0] * z[1], root, lambda z: jnp.zeros((2, 2))
-    )
+    dynamics = ClosedFormDynamics(lambda z: jnp.sum(z**4) + z[0] * z[1], root, lambda z: jnp.zeros((2, 2)))
     states = np.random.default_rng(fresh_seed).standard_normal((6, 2))
     at = jax.jit(jax.vmap(lambda z: (dynamics.drift(z), dynamics.potential_gradient(z))))
     gaps = score_gap(states, *(np.asarray(each) for each in at(states)), noise)

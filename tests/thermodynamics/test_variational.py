@@ -64,7 +64,9 @@ def test_dissipated_is_what_nothing_was_subtracted_from():
 def test_the_rate_of_driven_wells_comes_down_to_the_exact_one_with_the_degree():
     """V is of fourth degree: there the minimum is the rate, and below it more."""
     system, states = DrivenWells(0.5), wells(20_000)
-    rates = [variational_entropy_production(Hidden(system.dynamics), states, degree=d).rate for d in (2, 3, 4)]
+    rates = [
+        variational_entropy_production(Hidden(system.dynamics), states, degree=d).rate for d in (2, 3, 4)
+    ]
     assert abs(rates[2].rate - system.entropy_production_rate) < 5 * rates[2].standard_error
     # Degree 3 brings nothing by symmetry but the noise of its coefficients.
     assert rates[0].rate > rates[2].rate + 5 * rates[2].standard_error
@@ -72,10 +74,12 @@ def test_the_rate_of_driven_wells_comes_down_to_the_exact_one_with_the_degree():
     assert rates[0].rate > rates[1].rate - 5 * rates[1].standard_error
 
 
-@pytest.mark.parametrize(("system", "draw", "degree"), [(Linear(), gaussian, 2), (DrivenWells(0.5), wells, 4)])
+@pytest.mark.parametrize(
+    ("system", "draw", "degree"), [(Linear(), gaussian, 2), (DrivenWells(0.5), wells, 4)]
+)
 def test_the_minimiser_is_the_potential_to_the_noise_of_its_coefficients(system, draw, degree):
-    """Least squares of p coefficients leave about p / n of what is not explained, here the rate; and ten times
-    more states leave ten times less. The factor of five is for states far out, where the rate is larger.
+    """Least squares of p coefficients leave about p / n of what is not explained, here the rate; with ten
+    times more states ten times less. The factor of five is for states far out, where the rate is larger.
     """
     few, many = (
         square_distance(
@@ -92,7 +96,9 @@ def test_the_minimiser_is_the_potential_to_the_noise_of_its_coefficients(system,
 
 WRONG = {
     "`states` must be at least 100 draws": lambda e: variational_entropy_production(e, np.zeros((99, 2))),
-    "`states` must be at least 100 draws of shape": lambda e: variational_entropy_production(e, np.zeros(200)),
+    "`states` must be at least 100 draws of shape": lambda e: variational_entropy_production(
+        e, np.zeros(200)
+    ),
     "`states` must be finite": lambda e: variational_entropy_production(e, np.full((200, 2), np.nan)),
     "`degree` must be a whole number": lambda e: variational_entropy_production(e, gaussian(200), degree=0),
     "`degree` must be one of at most 50 terms for 200 states; got 9, with 54": lambda e: (

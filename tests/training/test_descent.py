@@ -66,7 +66,9 @@ def test_mapped_over_members_is_one_after_the_other(function, models, examples, 
     if function is _epoch:
         rest = (_begun.all(descent, weights), examples, jax.random.split(KEY, 3))
     mapped = function.all(descent, weights, frozen, *rest)
-    single = [function.one(descent, *(member(tree, k) for tree in (weights, frozen, *rest))) for k in range(3)]
+    single = [
+        function.one(descent, *(member(tree, k) for tree in (weights, frozen, *rest))) for k in range(3)
+    ]
     assert_close(mapped, stacked(single), rtol=1e-10, atol=1e-12)
 
 
@@ -97,11 +99,13 @@ def test_the_history_is_the_mean_of_the_losses(models, examples):
     assert losses.shape == (3, 40)
     np.testing.assert_allclose(losses.mean(axis=1), history[-1], rtol=1e-6)
     z, pull, root = (part[1, 3] for part in examples)
-    np.testing.assert_allclose(losses[1, 3], PotentialStage().loss(member(found, 1), z, pull, root), rtol=1e-5)
+    np.testing.assert_allclose(
+        losses[1, 3], PotentialStage().loss(member(found, 1), z, pull, root), rtol=1e-5
+    )
 
 
 def test_a_member_that_diverges_keeps_its_last_finite_weights_and_stops_no_other(models, examples):
-    """Examples of one member are not numbers: its weights are lost in the first epoch, the others learn on."""
+    """One member's examples are not numbers: it is lost in the first epoch, and the others learn on."""
     descent, good = Descent(PotentialStage(), PLAN), stacked(models)
     wrong = (examples[0], examples[1].at[1].set(jnp.nan), examples[2])
     found, history = descent(good, wrong, examples, KEY)

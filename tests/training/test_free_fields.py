@@ -1,4 +1,4 @@
-"""Drift and noise by regression: exact for polynomials, of the degree that the data call for, always positive."""
+"""Drift and noise by regression: exact for polynomials, of the degree that data call for, and positive."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,9 @@ def test_noise_that_is_quadratic_in_the_state_is_found():
     assert (np.abs(found.mean(axis=0) - covariance(z)) < 5 * np.maximum(error, error.mean() / 2)).all()
 
 
-@pytest.mark.parametrize("P", [[[2.0, -0.5], [-0.5, 1.0]], [[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, -1.0]]])
+@pytest.mark.parametrize(
+    "P", [[[2.0, -0.5], [-0.5, 1.0]], [[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, -1.0]]]
+)
 def test_the_root_is_triangular_and_stays_positive(P, fresh_seed):
     """What is positive is kept; an eigenvalue below a twentieth of the mean one is lifted to that."""
     P = np.array(P)

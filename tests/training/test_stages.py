@@ -142,7 +142,9 @@ def test_the_leaves_that_learn_are_those_of_the_component(stage, random_dynamics
     weights, rest = eqx.partition(dynamics, stage.trainable(dynamics))
     names = ("potential_component", "diffusion_component", "circulation_component")
     for name in names:
-        own, others = (jax.tree.leaves(eqx.filter(getattr(part, name), eqx.is_array)) for part in (weights, rest))
+        own, others = (
+            jax.tree.leaves(eqx.filter(getattr(part, name), eqx.is_array)) for part in (weights, rest)
+        )
         assert bool(own) == (name == stage.component) and bool(others) == (name != stage.component)
 
 

@@ -95,7 +95,7 @@ def cross_fitted(fields: np.ndarray) -> CrossFitted:
     # Of the states: at each the mean product of different models, (|sum a|^2 - sum |a|^2) / (K (K - 1)).
     local = (np.sum(fields.sum(axis=0) ** 2, axis=1) - np.sum(fields**2, axis=(0, 2))) / (K * (K - 1))
     error = np.hypot(jackknife, local.std() / n**0.5)
-    result = Result() if K > 2 else Result("no_error", "Two models have one product; its error needs a third.")
+    result = Result() if K > 2 else Result("no_error", "Two models make one product; an error needs three.")
     corrected = Estimate(float(rate), float(error), result)
     return CrossFitted(corrected, float(np.mean(np.diag(products))), products)
 
@@ -139,7 +139,7 @@ def _mapped_drift_and_gradient(dynamics, states):
 
 
 @compiled
-def _injected(noise, states):
+def _injected(noise: float | Callable[[State], Matrix], states):
     def M_0(z):
         R = noise(z) if callable(noise) else noise**0.5 * jnp.eye(len(z), dtype=z.dtype)
         return R @ R.T / 2

@@ -125,9 +125,9 @@ class _Form:
 
 def _quadratic_form(equation: AbstractEquation, basis: _Basis, states: np.ndarray) -> _Form:
     """Sums over chunks on the device, added up in double precision; ten blocks for the error."""
-    blocks = []
+    blocks, terms = [], len(basis.products) - 1
     for part in np.array_split(states, 10):
-        constant, r, K = 0.0, 0.0, 0.0
+        constant, r, K = 0.0, np.zeros(terms), np.zeros((terms, terms))
         for first in range(0, len(part), CHUNK):
             chunk = part[first : first + CHUNK]
             weights = np.zeros(CHUNK)
@@ -137,8 +137,10 @@ def _quadratic_form(equation: AbstractEquation, basis: _Basis, states: np.ndarra
             one, two, three = (np.asarray(each, np.float64) for each in sums)
             constant, r, K = constant + float(one), r + two, K + three
         blocks.append((constant / len(part), r / len(part), K / len(part)))
-    constant, r, K = (sum(each) / len(blocks) for each in zip(*blocks, strict=True))
-    return _Form(constant, r, K, blocks)
+    r, K = np.zeros(terms), np.zeros((terms, terms))
+    for _, own_r, own_K in blocks:
+        r, K = r + own_r / len(blocks), K + own_K / len(blocks)
+    return _Form(sum(constant for constant, _, _ in blocks) / len(blocks), r, K, blocks)
 
 
 @compiled

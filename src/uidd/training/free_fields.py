@@ -15,7 +15,9 @@ from .._types import State
 from ..components import HermiteProducts, Network
 from ..data import Transitions
 
-HIGHEST, UNITS, MOST_TERMS = 3, (64, 192), 500
+HIGHEST, UNITS, MOST_TERMS = 3, (128,), 500
+# Standard errors by which features have to gain.
+ENOUGH = 2.0
 # Pairs that are looked at together; an accelerator is not full before there are many.
 CHUNK, CHUNK_ON_ACCELERATOR = 8192, 65_536
 # Variances are believed down to this share of their mean.
@@ -62,14 +64,23 @@ class Regression:
     coefficients: np.ndarray
 
     @property
-    def size(self) -> tuple[int, int]:
-        """The degree of the polynomials, and the number of units."""
-        units = 0 if self.features.hidden is None else len(self.features.hidden[1])
-        return self.features.products.degree, units
+    def degree(self) -> int:
+        """Of the polynomials."""
+        return self.features.products.degree
+
+    @property
+    def units(self) -> int:
+        """The number of drawn units."""
+        return len(self.features) - len(self.features.products)
 
     @classmethod
-    def of(cls, data: "Chunks", features: Features) -> "Regression":
-        """Least squares, in double precision: units and polynomials are nearly the same here and there."""
+    def of(cls, states: np.ndarray, values: np.ndarray, degree: int, units: int = 0) -> "Regression":
+        """Least squares of values at states."""
+        return cls.of_chunks(Chunks.of(states, values), Features.of(states.shape[1], degree, units))
+
+    @classmethod
+    def of_chunks(cls, data: "Chunks", features: Features) -> "Regression":
+        """The same, in double precision: units and polynomials are nearly the same here and there."""
         with jax.enable_x64(True):
             gram, right = (np.asarray(part).sum(axis=0) for part in _normal_equations(features, data))
         gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
@@ -131,24 +142,31 @@ class FreeFields:
         return np.linalg.cholesky((vectors * np.maximum(values, least)[:, None]) @ vectors.transpose(0, 2, 1))
 
 
-def free_fields(parts: Sequence[Transitions]) -> list[FreeFields]:
-    """Of every part, with the features that the data of the other parts call for."""
+def free_fields(parts: Sequence[Transitions], units: Sequence[int] = UNITS) -> list[FreeFields]:
+    """Of every part, with the features that the data of the other parts call for.
+
+    Args:
+        parts: Independent sets of pairs, in unit-size coordinates.
+        units: Numbers of drawn units to try beside the polynomials.
+    """
     states = [part.start for part in parts]
-    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts])
+    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts], units)
     squares = []
     for part, drift in zip(parts, drifts, strict=True):
         noise = (part.increment - drift(part.start) * part.dt[:, None]) / np.sqrt(part.dt)[:, None]
         rows, columns = np.tril_indices(noise.shape[1])
         squares.append((noise[:, rows] * noise[:, columns]).astype(np.float32))
-    variances = _regressions(states, squares)
+    variances = _regressions(states, squares, units)
     return [FreeFields(*each) for each in zip(drifts, variances, strict=True)]
 
 
-def _regressions(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> list[Regression]:
+def _regressions(
+    states: Sequence[np.ndarray], values: Sequence[np.ndarray], numbers_of_units: Sequence[int]
+) -> list[Regression]:
     """One a part, all with the same features: degree after degree, then units beside the best of them.
 
     Features come in when they would explain the data of the following part better if they were free of noise,
-    by three standard errors over all parts: every coefficient costs 1 / n of the variance that is left there,
+    by two standard errors over all parts: every coefficient costs 1 / n of the variance that is left there,
     which is put back. Products of independent parts are free of that noise, but not of what is left out. One failure of a
     degree may be a symmetry; two end the search for one.
     """
@@ -157,12 +175,13 @@ def _regressions(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
     data = [Chunks.of(*part) for part in zip(states, values, strict=True)]
     found: list[Regression] = []
     least, failures = np.inf, 0
-    for degree, units in [*((degree, 0) for degree in range(HIGHEST + 1)), *((None, units) for units in UNITS)]:
-        features = Features.of(D, found[0].size[0] if degree is None else degree, units)
+    levels = [*((degree, 0) for degree in range(HIGHEST + 1)), *((None, units) for units in numbers_of_units)]
+    for degree, units in levels:
+        features = Features.of(D, found[0].degree if degree is None else degree, units)
         too_many = degree != 0 and len(features) > min(MOST_TERMS, count // 20)
         if too_many or (failures == 2 and not units):
             continue
-        tried = [Regression.of(part, features) for part in data]
+        tried = [Regression.of_chunks(part, features) for part in data]
         left = np.concatenate(
             [tried[k - 1].squares(data[k], spread, len(states[k])) for k in range(len(states))]
         )
@@ -175,14 +194,14 @@ def _regressions(states: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> 
 
 
 def _gained(gain: np.ndarray, left: float, new: Regression, old: Regression, count: int, parts: int) -> bool:
-    """Whether the mean gain is three of its standard errors.
+    """Whether the mean gain is `ENOUGH` of its standard errors.
 
     A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the data
     would understate where their own g is small.
     """
     more, outputs = new.coefficients.size - old.coefficients.size, new.coefficients.shape[1]
     chance = (6 * more / parts) ** 0.5 / count * left / outputs
-    return bool(gain.mean() > 3 * max(chance, gain.std() / len(gain) ** 0.5))
+    return bool(gain.mean() > ENOUGH * max(chance, gain.std() / len(gain) ** 0.5))
 
 
 @compiled

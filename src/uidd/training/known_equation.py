@@ -63,13 +63,13 @@ def solve_for_potential(
     build_key, start_key, key = jax.random.split(jax.random.key(seed), 3)
     model = start_from_linear(architecture.build(D, key=build_key), start, key=start_key)
     last = len(states) // 2
-    examples = [
+    examples, held_out = (
         tuple(part[None, k] for part in (unit, pull, root)) for k in (slice(last, None), slice(0, last))
-    ]
+    )
     descent = Descent(PotentialStage(), plan)
-    models, _ = descent(stacked([model]), *examples, key)
+    models, _ = descent(stacked([model]), examples, held_out, key)
     # Too low where V was found, too high elsewhere, by the same amount to leading order.
-    seen, losses = (descent.losses(models, each)[0] for each in examples)
+    seen, losses = (descent.losses(models, each)[0] for each in (examples, held_out))
     V = member(models.potential_component, 0)
     gradients = np.asarray(_gradients(V, unit[:last]), np.float64) / scale
     rate = Estimate(float(seen.mean() + losses.mean()) / 2, float(losses.std() / len(states) ** 0.5))

@@ -56,7 +56,7 @@ class Replicas:
     models: tuple[Model, ...]
     refined: tuple[Model, ...]
     fields: tuple[FreeFields, ...]
-    features: tuple[tuple[int, int], tuple[int, int]]
+    features: tuple[tuple[int, int], ...]
     gains: tuple[float, ...]
     trained: tuple[bool, ...]
     histories: dict[str, np.ndarray]
@@ -95,14 +95,14 @@ def fit_replicas(
 ) -> Replicas:
     """Learn one model from each part of the data, in programs that are mapped over the parts.
 
-    For chains of which one iteration is one Euler step. A drift without structure is fitted to the increments;
-    sigma to what it leaves; V to drift and sigma by the variational principle of `PotentialStage`; W to the
-    current that is left. Each stage has one network to learn, and V and W learn from fields in which the noise
-    is averaged out already: the drift of one iteration is a tenth of its noise. At last all networks may learn
-    from the likelihood together.
+    For chains of which one iteration is one Euler step. A drift without structure is fitted to the
+    increments; sigma to what it leaves; V to drift and sigma by the variational principle of
+    `PotentialStage`; W to the current that is left. Each stage has one network to learn, and V and W learn
+    from fields in which the noise is averaged out already: the drift of one iteration is a tenth of its
+    noise. At last all networks may learn from the likelihood together.
 
-    The part after it is the data that a part is judged by. Its networks stay only if they raise the likelihood
-    there by three standard errors over the linear model; otherwise that stays.
+    The part after it is the data that a part is judged by. Its networks stay only if they raise the
+    likelihood there by three standard errors over the linear model; otherwise that stays.
 
     Args:
         parts: At least two independent sets of pairs; the shortest counts.
@@ -173,7 +173,7 @@ def fit_replicas(
         models=tuple(map(model, range(count), keep)),
         refined=tuple(model(k, True) for k in range(count)),
         fields=tuple(fields),
-        features=(fields[0].drift.size, fields[0].variance.size),
+        features=tuple((own.degree, own.units) for own in (fields[0].drift, fields[0].variance)),
         gains=tuple(float(row.mean()) for row in gain),
         trained=tuple(keep),
         histories=histories,

@@ -3,6 +3,7 @@
 import abc
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,24 +20,26 @@ from .plan import Plan
 
 
 class AbstractStage(eqx.Module):
-    """A mean of losses over examples, and the component that it is minimised over."""
+    """A mean of losses over examples, and the component that it is minimised over.
 
-    @property
-    @abc.abstractmethod
-    def component(self) -> str | None:
-        """The name of the component that learns; None for all of them."""
+    Attributes:
+        component: The name of the component that learns; None for all of them.
+    """
+
+    component: ClassVar[str | None]
 
     @abc.abstractmethod
-    def loss(self, dynamics: ComponentDynamics, *example: Array) -> Scalar:
+    def loss(self, dynamics: ComponentDynamics, *example: Any, **named: Any) -> Scalar:
         """Of one example."""
 
     def trainable(self, dynamics: ComponentDynamics) -> PyTree:
         """Which leaves learn."""
-        if self.component is None:
+        name = self.component
+        if name is None:
             return jax.tree.map(eqx.is_array, dynamics)
         nothing = jax.tree.map(lambda _: False, dynamics)
-        own = jax.tree.map(eqx.is_array, getattr(dynamics, self.component))
-        return eqx.tree_at(lambda d: getattr(d, self.component), nothing, own)
+        own = jax.tree.map(eqx.is_array, getattr(dynamics, name))
+        return eqx.tree_at(lambda d: getattr(d, name), nothing, own)
 
 
 class NoiseStage(AbstractStage):

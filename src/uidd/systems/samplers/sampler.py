@@ -157,8 +157,8 @@ class Sampler(eqx.Module):
         if not drop_lost or lost == chains:
             must = "small enough for the chains to stay finite"
             fail("step", must, self.step, f"{lost} of {chains} diverged.")
-        parts = (part[kept_finite] for part in (run.start, run.increment, run.last))
-        return Run(*parts, self.step, lost)
+        start, increment, last = (part[kept_finite] for part in (run.start, run.increment, run.last))
+        return Run(start, increment, last, self.step, lost)
 
     def _batch(self, key: PRNGKeyArray) -> PyTree:
         n, b = self.count, self.batch_size
