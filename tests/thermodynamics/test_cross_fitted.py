@@ -7,7 +7,7 @@ from uidd.thermodynamics.cross_fitted import cross_fitted
 
 
 def _found(strength: float, terms: int, *, repetitions: int = 400, K: int = 12):
-    """Fields a_k = strength + noise in `terms` coordinates, the same everywhere: E a . a = terms strength^2."""
+    """Fields a_k = strength + noise in `terms` coordinates: E a . a = terms strength^2."""
     generator = np.random.default_rng(0)
     return [
         cross_fitted(np.repeat(strength + generator.standard_normal((K, 1, terms)), 2, axis=1))
