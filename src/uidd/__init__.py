@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .data import Trajectories as Trajectories
     from .data import load_trajectories as load_trajectories
     from .data import save_trajectories as save_trajectories
+    from .diagnosis import diagnose_sampler as diagnose_sampler
     from .dynamics import decompose as decompose
     from .landscape import barrier as barrier
     from .landscape import barriers as barriers
@@ -48,6 +49,7 @@ _HOMES = {
     "_checks": ("InputError",),
     "_types": ("Result",),
     "data": ("Trajectories", "load_trajectories", "save_trajectories"),
+    "diagnosis": ("diagnose_sampler",),
     "dynamics": ("decompose",),
     "landscape": ("barrier", "barriers", "find_minima", "find_saddle", "minimum_energy_path", "project"),
     "likelihood": ("Cubature", "DynGMA", "EulerMaruyama"),
@@ -68,6 +70,7 @@ _ROOMS = (
     "baselines",
     "components",
     "data",
+    "diagnosis",
     "dynamics",
     "experiments",
     "landscape",

@@ -153,7 +153,7 @@ def test_help_names_every_verb_with_an_example_and_needs_no_jax():
         "assert 'jax' not in sys.modules and 'numpy' not in sys.modules"
     )
     page = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    for verb in ("fit", "analyze", "report", "simulate", "reproduce", "benchmark", "demo"):
+    for verb in ("fit", "analyze", "report", "simulate", "reproduce", "benchmark", "sgld-diagnose", "demo"):
         assert f"uidd {verb}" in page
 
 

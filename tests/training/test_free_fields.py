@@ -5,7 +5,7 @@ import pytest
 
 from uidd.components import HermiteProducts
 from uidd.data import Transitions
-from uidd.training.free_fields import CHUNK, LEAST, FreeFields, Polynomial, free_fields
+from uidd.training.free_fields import CHUNK, LEAST, Features, FreeFields, Regression, free_fields
 
 DT, SEED = 0.05, 0
 
@@ -28,8 +28,8 @@ def test_least_squares_give_back_a_polynomial_from_more_than_one_chunk(x64):
     """To the ridge of 1e-9 of the mean diagonal of the Gram matrix."""
     generator = np.random.default_rng(SEED)
     basis, z = HermiteProducts(2, 3), generator.standard_normal((CHUNK + 100, 2))
-    p = Polynomial(basis, generator.standard_normal((len(basis), 3)))
-    found = Polynomial.of(z, p(z), 3)
+    p = Regression(Features(basis, None), generator.standard_normal((len(basis), 3)))
+    found = Regression.of(z, p(z), 3)
     assert found.degree == 3 and p(z).shape == (CHUNK + 100, 3)
     np.testing.assert_allclose(found.coefficients, p.coefficients, atol=1e-6)
 
@@ -54,7 +54,7 @@ def test_the_force_of_a_double_well_is_found_as_a_cubic():
     assert {(f.drift.degree, f.variance.degree) for f in fields} == {(3, 0)}
     z = np.linspace(-2, 2, 9)[:, None]
     p = fields[0].drift
-    X = np.asarray([p.basis(each) for each in z])
+    X = np.asarray([p.features(each) for each in z])
     # Var c = 1 / (n dt) for orthonormal products.
     errors = np.sqrt(np.sum(X**2, axis=1) / (5000 * DT))[:, None]
     assert (np.abs(p(z) - (z - z**3)) < 5 * errors).all()
@@ -86,8 +86,8 @@ def test_noise_that_is_quadratic_in_the_state_is_found():
 def test_the_root_is_triangular_and_stays_positive(P, fresh_seed):
     """What is positive is kept; an eigenvalue below a twentieth of the mean one is lifted to that."""
     P = np.array(P)
-    drift = Polynomial(HermiteProducts(2, 0), np.zeros((1, 2)))
-    field = FreeFields(drift, Polynomial(HermiteProducts(2, 0), P[np.tril_indices(2)][None]))
+    drift = Regression(Features(HermiteProducts(2, 0), None), np.zeros((1, 2)))
+    field = FreeFields(drift, Regression(Features(HermiteProducts(2, 0), None), P[np.tril_indices(2)][None]))
     root = field.root(np.random.default_rng(fresh_seed).standard_normal((3, 2)))
     assert not np.triu(root, 1).any() and (np.diagonal(root, axis1=1, axis2=2) > 0).all()
     values, vectors = np.linalg.eigh(P)

@@ -13,6 +13,7 @@ from .fit import fit
 from .landscape import landscape
 from .report import report
 from .reproduce import reproduce
+from .sgld_diagnose import sgld_diagnose
 from .simulate import simulate
 
 # What typer raises for wrong usage, whichever package it takes that class from.
@@ -31,6 +32,7 @@ app = typer.Typer(
     uidd report runs/mine                           one page to look at
     uidd reproduce linear --size quick              an experiment of the paper
     uidd benchmark accuracy --only linear           how right it is on known systems
+    uidd sgld-diagnose chains.npz --step 0.01       which batch size a sampler needs
     uidd demo                                       all of it on a known system
     """,
     no_args_is_help=True,
@@ -38,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (fit, analyze, landscape, report, simulate, reproduce, benchmark, demo):
+for verb in (fit, analyze, landscape, report, simulate, reproduce, benchmark, sgld_diagnose, demo):
     app.command()(verb)
 
 

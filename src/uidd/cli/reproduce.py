@@ -23,7 +23,9 @@ def reproduce(
     ] = None,
     matrix: Annotated[
         str | None,
-        typer.Option(help="A Matrix Market or MATLAB file in place of relat4 (sgld-least-squares).", metavar="FILE"),
+        typer.Option(
+            help="A Matrix Market or MATLAB file in place of relat4 (sgld-least-squares).", metavar="FILE"
+        ),
     ] = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,

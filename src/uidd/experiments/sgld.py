@@ -56,7 +56,12 @@ class BatchStudy:
 
     def write(self, path: Path, made_by: dict[str, Any]) -> None:
         """As a NumPy archive."""
-        words = {"batch_size": self.batch_size, "seed": self.seed, "figures": self.figures, "made_by": made_by}
+        words = {
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+            "figures": self.figures,
+            "made_by": made_by,
+        }
         content = io.BytesIO()
         arrays = {"states": self.states.astype(np.float32), **{f"path {k}": v for k, v in self.paths.items()}}
         np.savez_compressed(content, words=json.dumps(words), **arrays)
@@ -116,11 +121,15 @@ def _numbers(name: str, found: CrossFitted) -> dict[str, Any]:
     }
 
 
-def _exact(problem: Problem, size: Size, batch_size: int | None, states: np.ndarray, seed: int) -> dict[str, Any]:
+def _exact(
+    problem: Problem, size: Size, batch_size: int | None, states: np.ndarray, seed: int
+) -> dict[str, Any]:
     """Of the equation that the sampler stands for: V from its exact f and M, at states of its own."""
     sampler = problem.sampler.with_batch_size(batch_size)
     equation = SamplerEquation(sampler)
-    own = stationary_states(equation, states, size.follow * problem.relaxation, substeps=size.substeps, seed=seed)
+    own = stationary_states(
+        equation, states, size.follow * problem.relaxation, substeps=size.substeps, seed=seed
+    )
     own = problem.identified(own)[0]
     known = solve_for_potential(equation, own, widths=(size.width,), plan=size.exact, seed=seed)
     f = np.asarray(jax.lax.map(equation.drift, jnp.asarray(known.states), batch_size=4096), np.float64)
@@ -280,7 +289,10 @@ def _write(
     write_json(folder / "config.json", config)
     write_json(folder / "environment.json", environment())
     write_atomically(folder / "table.md", (table(problem, studies, comparison) + "\n").encode())
-    write_atomically(folder / "figure.png", png(batch_size_figure(problem.name, studies, comparison, problem.published_rates)))
+    write_atomically(
+        folder / "figure.png",
+        png(batch_size_figure(problem.name, studies, comparison, problem.published_rates)),
+    )
     write_atomically(folder / "paths.png", png(paths_figure(problem.name, studies)))
     results = [{"batch_size": study.batch_size, **study.figures} for study in studies]
     write_json(folder / "results.json", {"batches": results, "comparison": asdict(comparison)})

@@ -9,7 +9,6 @@ from . import sgld
 from .sgld_problems import least_squares
 
 
-
 def reproduce(
     size_name: str,
     folder: Path,

@@ -57,7 +57,9 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
     return found
 
 
-def settled(models: Sequence[Model], states: np.ndarray, time: float, step: float, *, seed: int) -> np.ndarray:
+def settled(
+    models: Sequence[Model], states: np.ndarray, time: float, step: float, *, seed: int
+) -> np.ndarray:
     """States of the models' own stationary densities: those of the sampler, followed by each for some time.
 
     Every model takes its share of the states. What leaves the finite numbers is left out.

@@ -79,7 +79,9 @@ class Problem:
     published_rates: dict[int, tuple[float, ...]]
     published_discrepancies: dict[int, float]
 
-    def run(self, batch_size: int | None, chains: int, iterations: int, *, every: int, start: Any, seed: int) -> Run:
+    def run(
+        self, batch_size: int | None, chains: int, iterations: int, *, every: int, start: Any, seed: int
+    ) -> Run:
         """Chains of one batch size."""
         sampler = self.sampler.with_batch_size(batch_size)
         return sampler.run(chains, iterations, every=every, start=start, seed=seed, drop_lost=True)
@@ -88,10 +90,14 @@ class Problem:
         """Recorded after the burn-in."""
         start = None
         if size.burn_in:
-            start = self.run(batch_size, size.chains, size.burn_in, every=size.burn_in, start=None, seed=seed).last
+            start = self.run(
+                batch_size, size.chains, size.burn_in, every=size.burn_in, start=None, seed=seed
+            ).last
         chains = size.chains if start is None else len(start)
         # Another seed, so that no noise of the burn-in comes again.
-        made = self.run(batch_size, chains, size.iterations, every=size.every, start=start, seed=seed + 1).transitions()
+        made = self.run(
+            batch_size, chains, size.iterations, every=size.every, start=start, seed=seed + 1
+        ).transitions()
         return Transitions(*self.identified(made.start, made.increment), made.dt)
 
     def states(self, size: Size, batch_size: int | None, seed: int) -> np.ndarray:
@@ -117,7 +123,9 @@ def _ica_loss(sampler: Sampler) -> Callable[[State], Scalar]:
     def loss(z):
         U = z.reshape(2, 2)
         determinant = jnp.abs(U[0, 0] * U[1, 1] - U[0, 1] * U[1, 0])
-        return jnp.mean(jnp.sum(jnp.log(jnp.cosh(x @ U.T)), axis=1)) - jnp.log(determinant) + jnp.sum(U**2) / 2
+        return (
+            jnp.mean(jnp.sum(jnp.log(jnp.cosh(x @ U.T)), axis=1)) - jnp.log(determinant) + jnp.sum(U**2) / 2
+        )
 
     return loss
 
@@ -135,15 +143,37 @@ def least_squares(matrix: Any = None) -> Problem:
         relaxation=float(3 / slowest),
         sizes={
             "quick": Size(
-                1_500, 500, 500, 5, 4, 4_000, Plan(400, 1024, 5e-3, 100), 64, Plan(800, 1024, 5e-3, 400), 1, 0.1
+                1_500,
+                500,
+                500,
+                5,
+                4,
+                4_000,
+                Plan(400, 1024, 5e-3, 100),
+                64,
+                Plan(800, 1024, 5e-3, 400),
+                1,
+                0.1,
             ),
             "paper": Size(
-                125_000, 500, 500, 50, 4, 20_000, Plan(3_000, 4096, 5e-3, 500), 128, Plan(4_000, 4096, 5e-3, 1_000), 4, 1.0
+                125_000,
+                500,
+                500,
+                50,
+                4,
+                20_000,
+                Plan(3_000, 4096, 5e-3, 500),
+                128,
+                Plan(4_000, 4096, 5e-3, 1_000),
+                4,
+                1.0,
             ),
         },
         published_rates={},
         published_discrepancies=dict(
-            zip(BATCH_SIZES[:-1], (0.00865, 0.00334, 0.00225, 0.00134, 0.00108, 0.00108, 0.00129), strict=True)
+            zip(
+                BATCH_SIZES[:-1], (0.00865, 0.00334, 0.00225, 0.00134, 0.00108, 0.00108, 0.00129), strict=True
+            )
         ),
     )
 
@@ -167,13 +197,27 @@ def ica() -> Problem:
         loss=_ica_loss(sampler),
         relaxation=5.0,
         sizes={
-            "quick": Size(250, 200, 800, 1, 4, 4_000, Plan(400, 1024, 5e-3, 100), 64, Plan(800, 1024, 5e-3, 400), 1, 1.0),
+            "quick": Size(
+                250, 200, 800, 1, 4, 4_000, Plan(400, 1024, 5e-3, 100), 64, Plan(800, 1024, 5e-3, 400), 1, 1.0
+            ),
             "paper": Size(
-                50_000, 200, 800, 10, 4, 20_000, Plan(3_000, 4096, 5e-3, 500), 128, Plan(4_000, 4096, 5e-3, 1_000), 4, 1.0
+                50_000,
+                200,
+                800,
+                10,
+                4,
+                20_000,
+                Plan(3_000, 4096, 5e-3, 500),
+                128,
+                Plan(4_000, 4096, 5e-3, 1_000),
+                4,
+                1.0,
             ),
         },
         published_rates=dict(zip(BATCH_SIZES[:-1], rates, strict=True)),
         published_discrepancies=dict(
-            zip(BATCH_SIZES[:-1], (0.00173, 0.00129, 0.00184, 0.00101, 0.00096, 0.00048, 0.00029), strict=True)
+            zip(
+                BATCH_SIZES[:-1], (0.00173, 0.00129, 0.00184, 0.00101, 0.00096, 0.00048, 0.00029), strict=True
+            )
         ),
     )

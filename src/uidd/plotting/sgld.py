@@ -39,7 +39,9 @@ def _rates(panel: Any, studies: list[Any], published: dict[int, Any]) -> None:
     panel.plot(b, of("exact"), color=EXACT, lw=1.2, label="exact equation")
     if np.isfinite(of("limit")).any():
         panel.plot(b, of("limit"), color=LIMIT, lw=1.2, ls=":", label="small-step limit, closed form")
-    panel.plot(b, of("rate_plug_in"), color=BIASED, marker="s", ms=4, ls="none", mfc="none", label="learned, plug-in")
+    panel.plot(
+        b, of("rate_plug_in"), color=BIASED, marker="s", ms=4, ls="none", mfc="none", label="learned, plug-in"
+    )
     _bars(panel, b, of("rate"), of("rate_error"), MODEL, "o", "learned, cross-fitted")
     _bars(panel, b * 1.06, of("model_rate"), of("model_rate_error"), OTHER, "^", "the same, current of W")
     if published:
@@ -66,7 +68,9 @@ def _discrepancies(panel: Any, comparison: Any) -> None:
     _logarithmic(panel, sizes, "squared MMD ($\\gamma = 1$)")
 
 
-def _bars(panel: Any, b: np.ndarray, value: np.ndarray, error: np.ndarray, colour: str, marker: str, label: str) -> None:
+def _bars(
+    panel: Any, b: np.ndarray, value: np.ndarray, error: np.ndarray, colour: str, marker: str, label: str
+) -> None:
     """Values with 95 % bars; what is not positive is drawn as the upper end of its interval."""
     positive = value > 0
     low = np.minimum(1.96 * error, 0.999 * np.abs(value))
@@ -109,7 +113,9 @@ def _paths(panel: Any, study: Any, kind: str) -> None:
     true, predicted = (paths[f"{kind} {which} mean"] for which in ("true", "predicted"))
     for d in range(min(true.shape[1], 4)):
         (line,) = panel.plot(paths["iteration"], true[:, d], lw=3, alpha=0.4)
-        panel.plot(paths["iteration"], predicted[:, d], lw=1.2, ls="--", color=line.get_color(), label=f"$z_{d + 1}$")
+        panel.plot(
+            paths["iteration"], predicted[:, d], lw=1.2, ls="--", color=line.get_color(), label=f"$z_{d + 1}$"
+        )
     panel.set(xlabel="iteration", ylabel="mean of $z$", title=f"$b$ = {study.batch_size}, {kind} start")
     panel.legend(fontsize=7, frameon=False, ncols=2)
 
@@ -129,5 +135,7 @@ def _states(panel: Any, study: Any, pair: tuple[int, int]) -> None:
     for which, colour in (("true", DATA), ("predicted", MODEL)):
         end = study.paths[f"{which} end"]
         panel.plot(end[:, a], end[:, b], color=colour, marker=".", ms=2, ls="none", alpha=0.4, label=which)
-    panel.set(xlabel=f"$z_{a + 1}$", ylabel=f"$z_{b + 1}$", title=f"$b$ = {study.batch_size}, stationary states")
+    panel.set(
+        xlabel=f"$z_{a + 1}$", ylabel=f"$z_{b + 1}$", title=f"$b$ = {study.batch_size}, stationary states"
+    )
     panel.legend(fontsize=8, frameon=False, markerscale=4)

@@ -14,6 +14,9 @@ from ..dynamics import matrix_divergence
 from ..models import Model
 from .records import Estimate
 
+# Models up to which all signs are tried.
+MOST_SIGNS = 14
+
 
 @dataclass(frozen=True)
 class CrossFitted:
@@ -23,11 +26,15 @@ class CrossFitted:
         corrected: From products of two different models: their noises are independent, and average out.
         plug_in: The square of one model, averaged over models. Noise in a model adds to it.
         products: E a_k . a_l for all pairs of models.
+        chance: How often models of no field at all would give as large a value, noise being as likely as its
+            negative: the share of all choices of signs s_k for which the mean of s_k s_l a_k . a_l over pairs
+            is not below `corrected`. At least 2^(1 - K).
     """
 
     corrected: Estimate
     plug_in: float
     products: np.ndarray
+    chance: float
 
     @property
     def bias(self) -> float:
@@ -40,7 +47,7 @@ def cross_fitted_entropy_production(
 ) -> CrossFitted:
     """S = E f_irr^T M^-1 f_irr over the given stationary states, with f_irr of two models in every product.
 
-    M is the mean of the models'. The error is a jackknife over the models, joined with that of the states.
+    M is the mean of the models'. The error is that of `cross_fitted`.
 
     Args:
         models: Of independent parts of the data, from `fit_replicas`.
@@ -82,22 +89,62 @@ def score_gap(
     return np.linalg.solve(M_0, (div - f)[..., None])[..., 0] - dV
 
 
-def cross_fitted(fields: np.ndarray) -> CrossFitted:
-    """E a . a from independent estimates `(K, n, D)` of a field a."""
+def cross_fitted(fields: np.ndarray, *, stretches: int | None = None) -> CrossFitted:
+    """E a . a from independent estimates `(K, n, D)` of a field a.
+
+    The error over the models is a jackknife. With P_kl = theta + g_k + g_l + d_kl the variance of the mean
+    over pairs is 4 var(g) / K + 2 var(d) / (K (K - 1)), and the jackknife counts the second term about twice
+    (Efron & Stein 1981), which is all there is where the field vanishes. It is taken off again.
+
+    Args:
+        fields: Of the models, at every state.
+        stretches: Into how many independent stretches of equal length the states fall, in order; by default
+            every state is one.
+    """
     K, n, _ = fields.shape
     if K < 2:
         fail("fields", "those of at least two models", K)
     flat = fields.reshape(K, -1)
     products = flat @ flat.T / n
-    rate = _off_diagonal_mean(products)
-    left_out = np.array([_off_diagonal_mean(np.delete(np.delete(products, k, 0), k, 1)) for k in range(K)])
-    jackknife = np.sqrt((K - 1) / K * np.sum((left_out - left_out.mean()) ** 2)) if K > 2 else np.nan
     # Of the states: at each the mean product of different models, (|sum a|^2 - sum |a|^2) / (K (K - 1)).
     local = (np.sum(fields.sum(axis=0) ** 2, axis=1) - np.sum(fields**2, axis=(0, 2))) / (K * (K - 1))
-    error = np.hypot(jackknife, local.std() / n**0.5)
+    if stretches is not None:
+        local = np.array([part.mean() for part in np.array_split(local, stretches)])
+    error = np.hypot(_model_error(products), local.std(ddof=1) / len(local) ** 0.5)
     result = Result() if K > 2 else Result("no_error", "Two models make one product; an error needs three.")
-    corrected = Estimate(float(rate), float(error), result)
-    return CrossFitted(corrected, float(np.mean(np.diag(products))), products)
+    rate = Estimate(_off_diagonal_mean(products), float(error), result)
+    return CrossFitted(rate, float(np.mean(np.diag(products))), products, _chance(products))
+
+
+def _model_error(products: np.ndarray) -> float:
+    K = len(products)
+    if K < 3:
+        return float("nan")
+    mean, off = _off_diagonal_mean(products), products - np.diag(np.diag(products))
+    rows = off.sum(axis=1) / (K - 1)
+    # The mean without model k is (K mean - 2 rows_k) / (K - 2).
+    jackknife = (K - 1) / K * 4 / (K - 2) ** 2 * np.sum((rows - mean) ** 2)
+    if K < 4:
+        return float(jackknife**0.5)
+    g = (K - 1) / (K - 2) * (rows - mean)
+    d = (products - mean - g[:, None] - g)[np.triu_indices(K, 1)]
+    d_variance = np.sum(d**2) / (K * (K - 3) / 2)
+    least = 2 / (K * (K - 1)) * d_variance
+    return float(max(jackknife - 2 / ((K - 1) * (K - 2)) * d_variance, least) ** 0.5)
+
+
+def _chance(products: np.ndarray) -> float:
+    """All signs for up to 14 models, else some of them, drawn once and for all."""
+    K = len(products)
+    off = products - np.diag(np.diag(products))
+    if K <= MOST_SIGNS:
+        bits = (np.arange(2 ** (K - 1))[:, None] >> np.arange(K)) & 1
+    else:
+        bits = np.random.default_rng(0).integers(0, 2, (2 ** (MOST_SIGNS - 1), K))
+        bits[0] = 0
+    signs = 1.0 - 2.0 * bits
+    values = np.einsum("sk,kl,sl->s", signs, off, signs, optimize=True)
+    return float(np.mean(values >= values[0] - 1e-9 * np.abs(off).sum()))
 
 
 def _off_diagonal_mean(products: np.ndarray) -> float:

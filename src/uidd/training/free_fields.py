@@ -142,26 +142,30 @@ class FreeFields:
         return np.linalg.cholesky((vectors * np.maximum(values, least)[:, None]) @ vectors.transpose(0, 2, 1))
 
 
-def free_fields(parts: Sequence[Transitions], units: Sequence[int] = UNITS) -> list[FreeFields]:
+def free_fields(
+    parts: Sequence[Transitions], *, highest: int = HIGHEST, units: Sequence[int] = UNITS
+) -> list[FreeFields]:
     """Of every part, with the features that the data of the other parts call for.
 
     Args:
         parts: Independent sets of pairs, in unit-size coordinates.
+        highest: Degree to try.
         units: Numbers of drawn units to try beside the polynomials.
     """
     states = [part.start for part in parts]
-    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts], units)
+    levels = [*((degree, 0) for degree in range(highest + 1)), *((None, number) for number in units)]
+    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts], levels)
     squares = []
     for part, drift in zip(parts, drifts, strict=True):
         noise = (part.increment - drift(part.start) * part.dt[:, None]) / np.sqrt(part.dt)[:, None]
         rows, columns = np.tril_indices(noise.shape[1])
         squares.append((noise[:, rows] * noise[:, columns]).astype(np.float32))
-    variances = _regressions(states, squares, units)
+    variances = _regressions(states, squares, levels)
     return [FreeFields(*each) for each in zip(drifts, variances, strict=True)]
 
 
 def _regressions(
-    states: Sequence[np.ndarray], values: Sequence[np.ndarray], numbers_of_units: Sequence[int]
+    states: Sequence[np.ndarray], values: Sequence[np.ndarray], levels: Sequence[tuple[int | None, int]]
 ) -> list[Regression]:
     """One a part, all with the same features: degree after degree, then units beside the best of them.
 
@@ -175,7 +179,6 @@ def _regressions(
     data = [Chunks.of(*part) for part in zip(states, values, strict=True)]
     found: list[Regression] = []
     least, failures = np.inf, 0
-    levels = [*((degree, 0) for degree in range(HIGHEST + 1)), *((None, units) for units in numbers_of_units)]
     for degree, units in levels:
         features = Features.of(D, found[0].degree if degree is None else degree, units)
         too_many = degree != 0 and len(features) > min(MOST_TERMS, count // 20)
