@@ -29,7 +29,8 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
         chains = max(size.paths, min(size.chains, 20_000))
         run = problem.run(batch_size, chains, iterations, every=every, start=None, seed=seed + k)
         made = run.transitions()
-        parts.append(Transitions(*problem.identified(made.start, made.increment), made.dt))
+        begun, increment = problem.identified(made.start, made.increment)
+        parts.append(Transitions(begun, increment, made.dt))
     model = fit_replicas(parts, seed=seed, architecture=size.architecture, plan=size.plan).refined[0]
     dimension = parts[0].start.shape[1]
     generator = np.random.default_rng(seed)

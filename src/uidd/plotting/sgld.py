@@ -43,7 +43,7 @@ def _rates(panel: Any, studies: list[Any], published: dict[int, Any]) -> None:
         b, of("rate_plug_in"), color=BIASED, marker="s", ms=4, ls="none", mfc="none", label="learned, plug-in"
     )
     _bars(panel, b, of("rate"), of("rate_error"), MODEL, "o", "learned, cross-fitted")
-    _bars(panel, b * 1.06, of("model_rate"), of("model_rate_error"), OTHER, "^", "the same, current of W")
+    _bars(panel, b * 1.06, of("drift_rate"), of("drift_rate_error"), OTHER, "^", "the same, all of the drift")
     if published:
         means = [np.mean(published[k]) for k in published]
         spread = np.array([[np.mean(v) - min(v), max(v) - np.mean(v)] for v in published.values()]).T
@@ -75,8 +75,8 @@ def _bars(
     positive = value > 0
     low = np.minimum(1.96 * error, 0.999 * np.abs(value))
     panel.errorbar(
-        b[positive], value[positive], yerr=[low[positive], 1.96 * error[positive]], color=colour, marker=marker,
-        ms=6, ls="none", capsize=3, mfc="none", label=label,
+        b[positive], value[positive], yerr=[low[positive], 1.96 * error[positive]], color=colour,
+        marker=marker, ms=6, ls="none", capsize=3, mfc="none", label=label,
     )  # fmt: skip
     top = (value + 1.96 * error)[~positive]
     panel.plot(b[~positive], top, color=colour, marker="v", ms=6, ls="none")
@@ -91,7 +91,7 @@ def _logarithmic(panel: Any, b: np.ndarray, label: str) -> None:
 
 
 def paths_figure(name: str, studies: list[Any]) -> Figure:
-    """For every batch size that was followed: mean paths, losses, and stationary states, true and predicted."""
+    """Mean paths, losses and stationary states, true and predicted, of every batch size that was followed."""
     followed = [study for study in studies if study.paths]
     kinds = [kind for kind in ("random", "zero") if f"{kind} true mean" in followed[0].paths]
     columns = 2 * len(kinds) if len(kinds) > 1 else 4

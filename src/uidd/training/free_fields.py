@@ -1,4 +1,4 @@
-"""Drift and noise without structure: fields that regression finds, and that V, sigma and W then have to meet."""
+"""Drift and noise without structure: fields that regression finds, and that V, sigma and W have to meet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -171,8 +171,8 @@ def _regressions(
 
     Features come in when they would explain the data of the following part better if they were free of noise,
     by two standard errors over all parts: every coefficient costs 1 / n of the variance that is left there,
-    which is put back. Products of independent parts are free of that noise, but not of what is left out. One failure of a
-    degree may be a symmetry; two end the search for one.
+    which is put back. Products of independent parts are free of that noise, but not of what is left out. One
+    failure of a degree may be a symmetry; two end the search for one.
     """
     D, spread = states[0].shape[1], values[0].std(axis=0)
     count = min(len(each) for each in states)
@@ -199,8 +199,8 @@ def _regressions(
 def _gained(gain: np.ndarray, left: float, new: Regression, old: Regression, count: int, parts: int) -> bool:
     """Whether the mean gain is `ENOUGH` of its standard errors.
 
-    A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the data
-    would understate where their own g is small.
+    A needless coefficient brings 1 + 2 g h - g^2 with unit normal g, h. That has the variance 6, which the
+    data would understate where their own g is small.
     """
     more, outputs = new.coefficients.size - old.coefficients.size, new.coefficients.shape[1]
     chance = (6 * more / parts) ** 0.5 / count * left / outputs

@@ -16,7 +16,7 @@ from ..data import Scaling, Transitions
 from ..dynamics import ComponentDynamics, solve_lower
 from ..likelihood import EulerMaruyama
 from ..models import Architecture, Model
-from .free_fields import FreeFields, free_fields
+from .free_fields import Features, FreeFields, free_fields
 from .history import is_better
 from .linear_start import fit_linear, start_from_linear
 from .plan import Plan
@@ -31,7 +31,9 @@ from .stages import (
     stacked,
 )
 
-MOST_HELD_OUT, MOST_STATES = 8_192, 65_536
+MOST_HELD_OUT, MOST_STATES, MOST_SETTLED = 8_192, 65_536, 16_384
+# Standard deviations beyond which a state that follows the free drift has left the data.
+FAR = 12.0
 ANCHORS = 64
 PLAN = Plan(steps=1000, batch=1024, learning_rate=5e-3, steps_per_epoch=100)
 
@@ -91,6 +93,7 @@ def fit_replicas(
     architecture: Architecture | str = "sgld",
     plan: Plan = PLAN,
     joint: Plan | None = None,
+    settle: float = 0.0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Replicas:
     """Learn one model from each part of the data, in programs that are mapped over the parts.
@@ -110,6 +113,9 @@ def fit_replicas(
         architecture: The networks, or their name.
         plan: Of Adam, for each stage.
         joint: Of Adam for all networks together; left out by default.
+        settle: For how long states follow the free drift and sigma before V is sought. A chain of few and
+            large kicks has another stationary density than the equation with the same f and M, which is the
+            one that V describes.
         report: Told what has been done.
     """
     begun = time.monotonic()
@@ -147,6 +153,15 @@ def fit_replicas(
         return found
 
     models = learned("noise", NoiseStage(), plan, models, (start, sigma))
+    if settle:
+        steps = max(1, round(settle / float(parts[0].dt[0])))
+        thin = -(-start.shape[1] // MOST_SETTLED)
+        some = [
+            _settled(fields[k], member(models, k), start[k, ::thin], units[k].dt[0], steps, keys[k])
+            for k in range(count)
+        ]
+        start = _on_device(some)
+        f = _on_device([field.drift(np.asarray(states)) for field, states in zip(fields, some, strict=True)])
     root, pull = _pulls(models, start, f)
     models = learned("potential", PotentialStage(), plan, models, (start, pull, root))
     dV, inverse, current = _currents(models, start, pull, root)
@@ -181,6 +196,27 @@ def fit_replicas(
         result=Result() if finite else Result("not_finite", words),
         seconds=time.monotonic() - begun,
     )
+
+
+def _settled(fields: FreeFields, dynamics: ComponentDynamics, start, dt: float, steps: int, key):
+    """States after so many Euler steps of free drift and sigma; what leaves the data stays where it was."""
+    coefficients = jnp.asarray(fields.drift.coefficients, start.dtype)
+    return _followed(
+        fields.drift.features, coefficients, dynamics, start, jnp.asarray(dt, start.dtype), steps, key
+    )
+
+
+@compiled
+def _followed(features: Features, coefficients, dynamics, start, dt, steps: int, key):
+    def step(z, key):
+        noise = jax.random.normal(key, z.shape, z.dtype)
+        drift = jax.vmap(features)(z) @ coefficients
+        kicks = jax.vmap(lambda z, xi: dynamics.diffusion(z) @ xi)(z, noise)
+        return z + dt * drift + jnp.sqrt(dt) * kicks, None
+
+    end, _ = jax.lax.scan(step, start, jax.random.split(key, steps))
+    inside = jnp.all(jnp.abs(end) < FAR, axis=1)
+    return jnp.where(inside[:, None], end, start)
 
 
 def _on_device(arrays):
