@@ -119,8 +119,8 @@ def test_longer_parts_are_cut_to_the_shortest(driven):
     assert learned(longer).degrees == driven.degrees
 
 
-def test_examples_that_are_not_numbers_are_reported():
-    """A pair that is not a number makes the fields of its part so; the result has words."""
+def test_training_that_leaves_the_numbers_is_reported():
+    """Steps of 1e30 leave the numbers; the result has words, and the models are the linear ones."""
     plan = replace(PLAN, learning_rate=1e30)
     found = fit_replicas(parts_of(1.0), architecture=SMALL, plan=plan)
     assert found.result.code == "not_finite" and "last weights" in found.result.message

@@ -11,6 +11,10 @@ from jaxtyping import Array, Float
 
 from .._types import State
 
+# Without a sign, so that JAX does not look for negative ones: in a process that had worked in both precisions
+# that step added integers of two widths, which is an error (seen with jax 0.10.2).
+INDEX = np.uint32
+
 
 class HermiteProducts(eqx.Module):
     """prod_d h_{n_d}(z_d) for all n with n_1 + ... + n_D <= degree; the first is one.
@@ -46,7 +50,7 @@ class HermiteProducts(eqx.Module):
         return self._chosen(slopes) * before * after
 
     def _chosen(self, values: list[State]) -> Float[Array, "p D"]:
-        return jnp.stack(values)[self.exponents, np.arange(self.dimension, dtype=np.int32)]
+        return jnp.stack(values)[self.exponents.astype(INDEX), np.arange(self.dimension, dtype=INDEX)]
 
 
 def _values(z: State, degree: int) -> list[State]:
@@ -59,7 +63,7 @@ def _values(z: State, degree: int) -> list[State]:
 
 @cache
 def _exponents(dimension: int, degree: int) -> np.ndarray:
-    unit = np.eye(dimension, dtype=np.int32)
+    unit = np.eye(dimension, dtype=int)
     places = [p for k in range(degree + 1) for p in combinations_with_replacement(range(dimension), k)]
     return np.stack([unit[list(place)].sum(axis=0) for place in places])
 
@@ -67,7 +71,7 @@ def _exponents(dimension: int, degree: int) -> np.ndarray:
 @cache
 def _factors(dimension: int, degree: int) -> np.ndarray:
     """Where the factors other than one stand in a table of h_n(z_d), n by n; at most `degree` a product."""
-    places = np.zeros((comb(dimension + degree, degree), max(degree, 1)), np.int32)
+    places = np.zeros((comb(dimension + degree, degree), max(degree, 1)), INDEX)
     for row, exponents in zip(places, _exponents(dimension, degree), strict=True):
         (own,) = np.nonzero(exponents)
         row[: len(own)] = exponents[own] * dimension + own
