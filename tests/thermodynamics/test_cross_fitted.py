@@ -87,7 +87,7 @@ def test_models_that_agree_leave_the_error_of_the_states(fresh_seed):
     found = cross_fitted(np.stack([field] * 4))
     squares = np.sum(field**2, axis=1)
     np.testing.assert_allclose(found.corrected.rate, squares.mean(), rtol=1e-12)
-    np.testing.assert_allclose(found.corrected.standard_error, squares.std() / 50**0.5, rtol=1e-6)
+    np.testing.assert_allclose(found.corrected.standard_error, squares.std(ddof=1) / 50**0.5, rtol=1e-6)
     assert abs(found.bias) < 1e-12
 
 

@@ -73,7 +73,7 @@ def test_at_equilibrium_the_corrected_rate_is_zero_and_the_plug_in_is_not(at_res
 
 def test_networks_that_bring_nothing_leave_the_linear_models(driven):
     """In the user's coordinates those of `fit_linear`, part by part."""
-    assert driven.trained == (False,) * 4 and driven.degrees == (1, 0) and len(driven) == 4
+    assert driven.trained == (False,) * 4 and driven.features == ((1, 0), (0, 0)) and len(driven) == 4
     z = np.array([0.2, -0.3])
     for model, part in zip(driven.models, parts_of(1.0), strict=True):
         linear = fit_linear(part, euler=True)
@@ -116,7 +116,7 @@ def test_longer_parts_are_cut_to_the_shortest(driven):
     """What is behind the length of the shortest part is not looked at, but for the scale."""
     parts = parts_of(1.0)
     longer = [parts[0], *(Transitions(*(np.concatenate([each, each[:50]]) for each in p)) for p in parts[1:])]
-    assert learned(longer).degrees == driven.degrees
+    assert learned(longer).features == driven.features
 
 
 def test_training_that_leaves_the_numbers_is_reported():
