@@ -92,7 +92,6 @@ def fit_replicas(
     seed: int = 0,
     architecture: Architecture | str = "sgld",
     plan: Plan = PLAN,
-    joint: Plan | None = None,
     settle: float = 0.0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Replicas:
@@ -102,7 +101,7 @@ def fit_replicas(
     increments; sigma to what it leaves; V to drift and sigma by the variational principle of
     `PotentialStage`; W to the current that is left. Each stage has one network to learn, and V and W learn
     from fields in which the noise is averaged out already: the drift of one iteration is a tenth of its
-    noise. At last all networks may learn from the likelihood together.
+    noise.
 
     The part after it is the data that a part is judged by. Its networks stay only if they raise the
     likelihood there by three standard errors over the linear model; otherwise that stays.
@@ -112,7 +111,6 @@ def fit_replicas(
         seed: Of weights and batches.
         architecture: The networks, or their name.
         plan: Of Adam, for each stage.
-        joint: Of Adam for all networks together; left out by default.
         settle: For how long states follow the free drift and sigma before V is sought. A chain of few and
             large kicks has another stationary density than the equation with the same f and M, which is the
             one that V describes.
@@ -128,10 +126,11 @@ def fit_replicas(
     units = [scaling.transitions_to_unit(Transitions(*(each[:shortest] for each in part))) for part in parts]
     dimension = units[0].start.shape[1]
     linear = [fit_linear(unit, euler=True) for unit in units]
-    keys = jax.random.split(jax.random.key(seed), count + 4)
+    own_key, settle_key, stage_key = jax.random.split(jax.random.key(seed), 3)
+    own_keys, settle_keys = (jax.random.split(key, count) for key in (own_key, settle_key))
 
     def started(which: Architecture, k: int) -> ComponentDynamics:
-        build_key, start_key = jax.random.split(keys[k])
+        build_key, start_key = jax.random.split(own_keys[k])
         return start_from_linear(which.build(dimension, key=build_key), linear[k], key=start_key)
 
     models = stacked([started(architecture, k) for k in range(count)])
@@ -144,32 +143,29 @@ def fit_replicas(
     start = _on_device(some)
     histories = {}
 
-    def learned(name: str, stage: AbstractStage, how: Plan, models, examples):
-        found, histories[name] = Descent(stage, how)(
-            models, examples, _of_others(examples), keys[len(histories) - 4]
-        )
+    def learned(name: str, stage: AbstractStage, models, examples):
+        key = jax.random.fold_in(stage_key, len(histories))
+        found, histories[name] = Descent(stage, plan)(models, examples, _of_others(examples), key)
         first, last = histories[name][0].mean(), histories[name][-1].mean()
         report(f"{name}: held-out loss {first:.5g} -> {last:.5g} ({time.monotonic() - begun:.0f} s)")
         return found
 
-    models = learned("noise", NoiseStage(), plan, models, (start, sigma))
+    models = learned("noise", NoiseStage(), models, (start, sigma))
     if settle:
         steps = max(1, round(settle / float(parts[0].dt[0])))
         thin = -(-start.shape[1] // MOST_SETTLED)
         some = [
-            _settled(fields[k], member(models, k), start[k, ::thin], units[k].dt[0], steps, keys[k])
+            _settled(fields[k], member(models, k), start[k, ::thin], units[k].dt[0], steps, settle_keys[k])
             for k in range(count)
         ]
         start = _on_device(some)
         f = _on_device([field.drift(np.asarray(states)) for field, states in zip(fields, some, strict=True)])
     root, pull = _pulls(models, start, f)
-    models = learned("potential", PotentialStage(), plan, models, (start, pull, root))
+    models = learned("potential", PotentialStage(), models, (start, pull, root))
     dV, inverse, current = _currents(models, start, pull, root)
-    models = learned("circulation", CirculationStage(), plan, models, (start, dV, current, inverse))
+    models = learned("circulation", CirculationStage(), models, (start, dV, current, inverse))
     likelihood = LikelihoodStage(EulerMaruyama())
     pairs = tuple(_on_device([getattr(unit, name) for unit in units]) for name in Transitions._fields)
-    if joint is not None:
-        models = learned("together", likelihood, joint, models, pairs)
     judge, others = Descent(likelihood, plan), _of_others(pairs)
     gain = judge.losses(plain, others) - judge.losses(models, others)
     keep = [bool(np.isfinite(row).all()) and is_better(row) for row in gain]
