@@ -1,7 +1,7 @@
 """The two samplers of the paper, how their chains are recorded, and how much of everything."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -56,6 +56,30 @@ class Size:
     def architecture(self) -> Architecture:
         """The paper's networks, with all fields of W."""
         return Architecture(SumOfSquares(widths=(self.width,)), Triangular(), Full(widths=(self.width,)))
+
+
+QUICK = Size(
+    chains=250,
+    burn_in=200,
+    iterations=800,
+    every=1,
+    seeds=4,
+    states=4_000,
+    plan=Plan(800, 1024, 5e-3, 400),
+    width=64,
+    exact=Plan(1_500, 1024, 5e-3, 500),
+    substeps=1,
+    follow=1.0,
+    settle=0.0,
+)
+PAPER = replace(
+    QUICK,
+    states=20_000,
+    plan=Plan(3_000, 4096, 5e-3, 500),
+    width=128,
+    exact=Plan(4_000, 4096, 5e-3, 1_000),
+    substeps=4,
+)
 
 
 @dataclass(frozen=True)
@@ -146,34 +170,8 @@ def least_squares(matrix: Any = None) -> Problem:
         loss=_least_squares_loss(sampler),
         relaxation=float(3 / slowest),
         sizes={
-            "quick": Size(
-                chains=1_500,
-                burn_in=500,
-                iterations=500,
-                every=5,
-                seeds=4,
-                states=4_000,
-                plan=Plan(800, 1024, 5e-3, 400),
-                width=64,
-                exact=Plan(1_500, 1024, 5e-3, 500),
-                substeps=1,
-                follow=0.1,
-                settle=0.0,
-            ),
-            "paper": Size(
-                chains=125_000,
-                burn_in=500,
-                iterations=500,
-                every=50,
-                seeds=4,
-                states=20_000,
-                plan=Plan(3_000, 4096, 5e-3, 500),
-                width=128,
-                exact=Plan(4_000, 4096, 5e-3, 1_000),
-                substeps=4,
-                follow=1.0,
-                settle=0.0,
-            ),
+            "quick": replace(QUICK, chains=1_500, burn_in=500, iterations=500, every=5, follow=0.1),
+            "paper": replace(PAPER, chains=125_000, burn_in=500, iterations=500, every=50),
         },
         published_rates={},
         published_discrepancies=dict(
@@ -201,34 +199,8 @@ def ica() -> Problem:
         loss=_ica_loss(sampler),
         relaxation=5.0,
         sizes={
-            "quick": Size(
-                chains=250,
-                burn_in=200,
-                iterations=800,
-                every=1,
-                seeds=4,
-                states=4_000,
-                plan=Plan(800, 1024, 5e-3, 400),
-                width=64,
-                exact=Plan(1_500, 1024, 5e-3, 500),
-                substeps=1,
-                follow=0.4,
-                settle=2.0,
-            ),
-            "paper": Size(
-                chains=50_000,
-                burn_in=200,
-                iterations=800,
-                every=10,
-                seeds=4,
-                states=20_000,
-                plan=Plan(3_000, 4096, 5e-3, 500),
-                width=128,
-                exact=Plan(4_000, 4096, 5e-3, 1_000),
-                substeps=4,
-                follow=1.0,
-                settle=5.0,
-            ),
+            "quick": replace(QUICK, chains=250, iterations=800, follow=0.4, settle=2.0),
+            "paper": replace(PAPER, chains=50_000, iterations=800, every=10, settle=5.0),
         },
         published_rates=dict(zip(MINI_BATCHES, rates, strict=True)),
         published_discrepancies=dict(
