@@ -17,6 +17,7 @@ def toy(problem):
         problem.sizes["quick"],
         chains=100,
         states=200,
+        compared=200,
         plan=PLAN,
         width=4,
         exact=PLAN,

@@ -134,12 +134,32 @@ def test_the_rate_of_linear_models_is_their_closed_form_in_any_units(strength, x
     np.testing.assert_allclose(found.plug_in, system.entropy_production_rate, rtol=1e-9, atol=1e-12)
 
 
-def test_other_currents_take_the_place_of_the_models_own(x64):
+@pytest.mark.parametrize("lacking", [0.0, 0.3, 1.0])
+def test_with_the_drift_at_hand_errors_of_w_count_squared_and_those_of_v_do_not(lacking, x64, fresh_seed):
+    """w = (1 - e) f_irr and f = f_irr + M D z with any symmetric D: 2 (1 - e) S - (1 - e)^2 S = (1 - e^2) S.
+
+    E w^T M^-1 M D z = -(1 - e) Tr D W = 0. The square of f alone would have Tr D M D cov z more.
+    """
     system, states = Linear(), corners(Linear().covariance)
-    model = linear_model(system.dissipation_matrix, system.circulation_matrix, system.stiffness)
-    currents = np.stack([-states @ (system.circulation_matrix @ system.stiffness).T * k for k in (1, 2, 3)])
+    M, W, K = system.dissipation_matrix, system.circulation_matrix, system.stiffness
+    model = linear_model(M, (1 - lacking) * W, K)
+    D = np.random.default_rng(fresh_seed).standard_normal((3, 2, 2))
+    currents = np.stack([states @ (M @ (d + d.T) - W @ K).T for d in D])
     found = cross_fitted_entropy_production([model] * 3, states, currents=currents)
-    np.testing.assert_allclose(found.corrected.rate, 11 / 3 * system.entropy_production_rate, rtol=1e-9)
+    expected = (1 - lacking**2) * system.entropy_production_rate
+    np.testing.assert_allclose(found.corrected.rate, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_every_field_meets_the_partners_of_the_other_models(fresh_seed):
+    a, b = np.random.default_rng(fresh_seed).standard_normal((2, 4, 50, 2))
+    found = cross_fitted(a, b)
+    products = np.einsum("kni,lni->kl", a, b) / 50
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(found.corrected.rate, products[off].mean(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.plug_in, np.trace(products) / 4, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found.products, found.products.T, rtol=0, atol=0)
+    alone = cross_fitted(a, a)
+    assert alone.corrected == cross_fitted(a).corrected
 
 
 def test_the_fisher_information_of_a_gaussian_is_its_closed_form(x64):

@@ -5,7 +5,17 @@ import pytest
 
 from uidd.components import HermiteProducts
 from uidd.data import Transitions
-from uidd.training.free_fields import CHUNK, LEAST, Features, FreeFields, Regression, free_fields
+from uidd.training import free_fields as module
+from uidd.training.free_fields import (
+    CHUNK,
+    LEAST,
+    Features,
+    FreeFields,
+    Regression,
+    _positive_root,
+    free_fields,
+    gram_matrix,
+)
 
 DT, SEED = 0.05, 0
 
@@ -95,3 +105,24 @@ def test_the_root_is_triangular_and_stays_positive(P, fresh_seed):
     expected = (vectors * np.maximum(values, least)) @ vectors.T
     for each in root:
         np.testing.assert_allclose(each @ each.T, expected, atol=1e-6)
+
+
+def test_one_matrix_that_must_be_lifted_does_not_change_the_others():
+    good, bad = np.diag([2.0, 1.0]), np.diag([1.0, -1.0])
+    alone, together = _positive_root(good[None]), _positive_root(np.stack([good, bad]))
+    np.testing.assert_allclose(together[0], alone[0], rtol=1e-12)
+    np.testing.assert_allclose(together[1] @ together[1].T, np.diag([1.0, 1e-12 * LEAST]), atol=1e-13)
+
+
+def test_drift_and_noise_share_the_gram_matrices(monkeypatch):
+    """Each is made once a part and set of features."""
+    made = []
+
+    def counted(features, data):
+        made.append((features.products.degree, len(features)))
+        return gram_matrix(features, data)
+
+    monkeypatch.setattr(module, "gram_matrix", counted)
+    parts = parts_of(lambda z: -z, constant(np.eye(2)), count=2000, dimension=2, seed=SEED)
+    free_fields(parts)
+    assert {made.count(each) for each in made} == {len(parts)}

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from uidd._checks import InputError
 from uidd.dynamics import AbstractEquation, ClosedFormDynamics
 from uidd.systems import DrivenWells
 from uidd.systems.driven_wells import stationary_states
@@ -69,3 +70,26 @@ def test_the_same_seed_gives_the_same_numbers(driven):
     again = solved(0.5)
     assert again.rate == driven.rate
     assert np.array_equal(again.potential_gradients, driven.potential_gradients)
+
+
+def test_a_potential_that_is_known_is_where_the_network_begins():
+    """With next to no training: the exact V gives the exact rate, and one that is far off is not used."""
+    system, none = DrivenWells(0.5), Plan(steps=2, batch=64, learning_rate=1e-9, steps_per_epoch=1)
+    states = stationary_states(np.random.default_rng(0), 4_000)
+    exact = np.asarray(jax.jit(jax.vmap(system.dynamics.potential_gradient))(states))
+
+    def begun(known):
+        return solve_for_potential(
+            Hidden(system.dynamics), states, known=known, widths=(8,), plan=none, seed=0
+        )
+
+    near, far, without = begun(exact), begun(100 * exact), begun(None)
+    assert abs(near.rate.rate - system.entropy_production_rate) < 5 * near.rate.standard_error
+    np.testing.assert_allclose(near.potential_gradients, exact[:2000], atol=1e-3)
+    assert far.rate == without.rate
+    assert without.rate.rate > 2 * near.rate.rate
+
+
+def test_too_few_states_are_refused_in_one_sentence():
+    with pytest.raises(InputError, match="`states` must be at least four states, of shape"):
+        solve_for_potential(Hidden(DrivenWells(0.5).dynamics), np.zeros(3))

@@ -58,10 +58,9 @@ def test_the_corrected_rate_is_that_of_the_linear_system_and_the_plug_in_above_i
 
 
 def test_the_free_currents_give_the_same_rate(driven):
-    """Those of trained networks, kept or not: V of a short training is a little off, by `bias` at most."""
+    """Those of trained networks, kept or not: what W and V of a short training have wrong counts little."""
     found = cross_fitted_entropy_production(driven.refined, STATES, currents=driven.currents(STATES))
     assert abs(found.corrected.rate - 47.0598) < 5 * found.corrected.standard_error
-    assert found.plug_in > found.corrected.rate
 
 
 def test_at_equilibrium_the_corrected_rate_is_zero_and_the_plug_in_is_not(at_rest):

@@ -22,11 +22,11 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
     From zero (or, where that is no state of the sampler, from one start for all) and from random starts. The
     model is learned from pairs that begin where the chains do: far out the burn-in is what is asked about.
     """
-    iterations = size.burn_in + size.iterations
-    every = iterations // SHOWN
+    every = max(1, (size.burn_in + size.iterations) // SHOWN)
+    iterations = SHOWN * every
     parts = []
     for k in range(2):
-        chains = max(size.paths, min(size.chains, 20_000))
+        chains = max(1, size.pairs // SHOWN)  # as many pairs as the study has: the same programs serve
         run = problem.run(batch_size, chains, iterations, every=every, start=None, seed=seed + k)
         made = run.transitions()
         begun, increment = problem.identified(made.start, made.increment)

@@ -16,15 +16,16 @@ def batch_size_figure(name: str, studies: list[Any], comparison: Any, published:
     Args:
         name: Of the problem.
         studies: Records of single batch sizes.
-        comparison: The record of all of them together.
+        comparison: The record of all of them together, for its rank correlation.
         published: The published entropy production, several seeds a batch size.
     """
     figure = Figure(figsize=(12, 4.8), layout="constrained")
     rates, apart = figure.subplots(1, 2)
     _rates(rates, studies, published)
-    _discrepancies(apart, comparison)
+    _discrepancies(apart, studies)
     rates.set_title("(a) entropy production of the sampler")
-    apart.set_title(f"(b) sampling bias; rank correlation with (a): {comparison.rate_with_discrepancy:.2f}")
+    correlation = comparison.rate_with_discrepancy.value
+    apart.set_title(f"(b) sampling bias; rank correlation with (a): {correlation:.2f}")
     figure.suptitle(f"SGLD, {name}")
     return figure
 
@@ -40,10 +41,16 @@ def _rates(panel: Any, studies: list[Any], published: dict[int, Any]) -> None:
     if np.isfinite(of("limit")).any():
         panel.plot(b, of("limit"), color=LIMIT, lw=1.2, ls=":", label="small-step limit, closed form")
     panel.plot(
-        b, of("rate_plug_in"), color=BIASED, marker="s", ms=4, ls="none", mfc="none", label="learned, plug-in"
+        b,
+        of("circulation_rate_plug_in"),
+        color=BIASED,
+        marker="s",
+        ms=4,
+        ls="none",
+        mfc="none",
+        label="learned, plug-in",
     )
     _bars(panel, b, of("rate"), of("rate_error"), MODEL, "o", "learned, cross-fitted")
-    _bars(panel, b * 1.06, of("drift_rate"), of("drift_rate_error"), OTHER, "^", "the same, all of the drift")
     if published:
         means = [np.mean(published[k]) for k in published]
         spread = np.array([[np.mean(v) - min(v), max(v) - np.mean(v)] for v in published.values()]).T
@@ -54,32 +61,32 @@ def _rates(panel: Any, studies: list[Any], published: dict[int, Any]) -> None:
     _logarithmic(panel, b, "entropy production ($k_B$ per unit time)")
 
 
-def _discrepancies(panel: Any, comparison: Any) -> None:
+def _discrepancies(panel: Any, studies: list[Any]) -> None:
+    some = {study.batch_size: study.figures for study in studies if study.batch_size is not None}
     kinds = (
-        (comparison.to_full, MODEL, "o", "to full batch"),
-        (comparison.to_half, OTHER, "^", "between $b$ and $b/2$"),
+        ("to_full", MODEL, "o", "to full batch"),
+        ("to_half", OTHER, "^", "between $b$ and $b/2$"),
     )
-    sizes = np.array(list(comparison.to_full), float)
-    for found, colour, marker, label in kinds:
+    for name, colour, marker, label in kinds:
+        found = {b: figures[name] for b, figures in some.items() if name in figures}
         b = np.array(list(found), float)
         unbiased, error, biased = np.array(list(found.values())).T
         _bars(panel, b, unbiased, error, colour, marker, f"{label}, unbiased")
         panel.plot(b, biased, color=colour, lw=0.8, ls="--", alpha=0.6, label=f"{label}, biased")
-    _logarithmic(panel, sizes, "squared MMD ($\\gamma = 1$)")
+    _logarithmic(panel, np.array(list(some), float), "squared MMD ($\\gamma = 1$)")
 
 
 def _bars(
     panel: Any, b: np.ndarray, value: np.ndarray, error: np.ndarray, colour: str, marker: str, label: str
 ) -> None:
-    """Values with 95 % bars; what is not positive is drawn as the upper end of its interval."""
-    positive = value > 0
-    low = np.minimum(1.96 * error, 0.999 * np.abs(value))
+    """Values with 95 % bars; what cannot be told from zero is drawn as the upper end of its interval."""
+    seen = value > 1.96 * error
     panel.errorbar(
-        b[positive], value[positive], yerr=[low[positive], 1.96 * error[positive]], color=colour,
-        marker=marker, ms=6, ls="none", capsize=3, mfc="none", label=label,
+        b[seen], value[seen], yerr=1.96 * error[seen], color=colour, marker=marker, ms=6, ls="none",
+        capsize=3, mfc="none", label=label,
     )  # fmt: skip
-    top = (value + 1.96 * error)[~positive]
-    panel.plot(b[~positive], top, color=colour, marker="v", ms=6, ls="none")
+    top = np.maximum(value, 0.0) + 1.96 * error
+    panel.plot(b[~seen], top[~seen], color=colour, marker="v", ms=6, ls="none")
 
 
 def _logarithmic(panel: Any, b: np.ndarray, label: str) -> None:

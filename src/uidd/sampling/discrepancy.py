@@ -10,7 +10,8 @@ import numpy as np
 from .._checks import fail, numbers, positive
 from .._programs import compiled
 
-TILE = 1024  # points a side of the part of the kernel's matrix that is held
+# Points a side of the part of the kernel's matrix that is held: what a cache holds, or what fills a device.
+TILE, TILE_ON_ACCELERATOR = 1024, 8192
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ def _sums(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _tiles(points: np.ndarray) -> list[tuple[slice, tuple[jax.Array, jax.Array]]]:
     """Stretches of the points, all of one length, with weight zero for what fills up the last."""
-    length = min(TILE, 1 << (len(points) - 1).bit_length())  # few lengths, so that little is compiled
+    most = TILE if jax.default_backend() == "cpu" else TILE_ON_ACCELERATOR
+    length = min(most, 1 << (len(points) - 1).bit_length())  # few lengths, so that little is compiled
     found = []
     for first in range(0, len(points), length):
         part = points[first : first + length]

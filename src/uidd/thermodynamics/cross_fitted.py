@@ -25,7 +25,7 @@ class CrossFitted:
     Attributes:
         corrected: From products of two different models: their noises are independent, and average out.
         plug_in: The square of one model, averaged over models. Noise in a model adds to it.
-        products: E a_k . a_l for all pairs of models.
+        products: E a_k . b_l for all pairs of models, symmetric.
         chance: How often models of no field at all would give as large a value, noise being as likely as its
             negative: the share of all choices of signs s_k for which the mean of s_k s_l a_k . a_l over pairs
             is not below `corrected`. At least 2^(1 - K).
@@ -47,16 +47,23 @@ def cross_fitted_entropy_production(
 ) -> CrossFitted:
     """S = E f_irr^T M^-1 f_irr over the given stationary states, with f_irr of two models in every product.
 
+    With `currents`, estimates of f_irr that no W had to learn, S = E w . (2 f - w) in the metric M^-1, where
+    w is the models' f_irr and f the given one. What W has not learned, w = f_irr - e, then counts as |e|^2
+    alone; and what V has wrong, f = f_irr + M grad d, not at all as long as w conserves the density, since
+    w . grad d is zero on average.
+
     M is the mean of the models'. The error is that of `cross_fitted`.
 
     Args:
         models: Of independent parts of the data, from `fit_replicas`.
         states: Draws `(n, D)` from the stationary density that no model has seen.
-        currents: Other estimates `(K, n, D)` of f_irr than the models' own.
+        currents: f_irr `(K, n, D)` as all of the drift that is not reversible, `Replicas.currents`.
     """
-    f, root = _fields(models, states)
-    f = f if currents is None else currents
-    return cross_fitted(np.linalg.solve(root, f[..., None])[..., 0])
+    w, root = _fields(models, states)
+    if currents is None:
+        return cross_fitted(np.linalg.solve(root, w[..., None])[..., 0])
+    pair = np.linalg.solve(root, np.stack([w, 2 * currents - w], axis=-1))
+    return cross_fitted(pair[..., 0], pair[..., 1])
 
 
 def cross_fitted_fisher_information(
@@ -89,25 +96,30 @@ def score_gap(
     return np.linalg.solve(M_0, (div - f)[..., None])[..., 0] - dV
 
 
-def cross_fitted(fields: np.ndarray, *, stretches: int | None = None) -> CrossFitted:
-    """E a . a from independent estimates `(K, n, D)` of a field a.
+def cross_fitted(
+    fields: np.ndarray, partners: np.ndarray | None = None, *, stretches: int | None = None
+) -> CrossFitted:
+    """E a . b from independent estimates `(K, n, D)` of a field a, and of b, which is a unless it is given.
 
     The error over the models is a jackknife. With P_kl = theta + g_k + g_l + d_kl the variance of the mean
     over pairs is 4 var(g) / K + 2 var(d) / (K (K - 1)), and the jackknife counts the second term about twice
     (Efron & Stein 1981), which is all there is where the field vanishes. It is taken off again.
 
     Args:
-        fields: Of the models, at every state.
+        fields: a of the models, at every state.
+        partners: b of the models; every a meets the b of the other models.
         stretches: Into how many independent stretches of equal length the states fall, in order; by default
             every state is one.
     """
     K, n, _ = fields.shape
     if K < 2:
         fail("fields", "those of at least two models", K)
-    flat = fields.reshape(K, -1)
-    products = flat @ flat.T / n
-    # Of the states: at each the mean product of different models, (|sum a|^2 - sum |a|^2) / (K (K - 1)).
-    local = (np.sum(fields.sum(axis=0) ** 2, axis=1) - np.sum(fields**2, axis=(0, 2))) / (K * (K - 1))
+    b = fields if partners is None else partners
+    products = fields.reshape(K, -1) @ b.reshape(K, -1).T / n
+    products = (products + products.T) / 2
+    # Of the states: at each the mean product of different models, (sum a . sum b - sum a . b) / (K (K - 1)).
+    sums = np.sum(fields.sum(axis=0) * b.sum(axis=0), axis=1)
+    local = (sums - np.sum(fields * b, axis=(0, 2))) / (K * (K - 1))
     if stretches is not None:
         local = np.array([part.mean() for part in np.array_split(local, stretches)])
     error = np.hypot(_model_error(products), local.std(ddof=1) / len(local) ** 0.5)

@@ -15,7 +15,7 @@ from .._types import State
 from ..components import HermiteProducts, Network
 from ..data import Transitions
 
-HIGHEST, UNITS, MOST_TERMS = 3, (128,), 500
+HIGHEST, UNITS, MOST_TERMS = 3, (128,), 300
 # Standard errors by which features have to gain.
 ENOUGH = 2.0
 # Pairs that are looked at together; an accelerator is not full before there are many.
@@ -76,14 +76,14 @@ class Regression:
     @classmethod
     def of(cls, states: np.ndarray, values: np.ndarray, degree: int, units: int = 0) -> "Regression":
         """Least squares of values at states."""
-        return cls.of_chunks(Chunks.of(states, values), Features.of(states.shape[1], degree, units))
+        data, features = Chunks.of(states, values), Features.of(states.shape[1], degree, units)
+        return cls.of_chunks(data, features, gram_matrix(features, data))
 
     @classmethod
-    def of_chunks(cls, data: "Chunks", features: Features) -> "Regression":
-        """The same, in double precision: units and polynomials are nearly the same here and there."""
+    def of_chunks(cls, data: "Chunks", features: Features, gram: np.ndarray) -> "Regression":
+        """The same, with X^T X of the features X."""
         with jax.enable_x64(True):
-            gram, right = (np.asarray(part).sum(axis=0) for part in _normal_equations(features, data))
-        gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
+            right = np.asarray(_right_sides(features, data)).sum(axis=0)
         return cls(features, np.linalg.solve(gram, right))
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
@@ -100,6 +100,13 @@ class Regression:
     @property
     def _on_device(self) -> Array:
         return jnp.asarray(self.coefficients, jnp.result_type(float))
+
+
+def gram_matrix(features: Features, data: "Chunks") -> np.ndarray:
+    """X^T X, in double precision: units and polynomials are nearly the same here and there."""
+    with jax.enable_x64(True):
+        gram = np.asarray(_grams(features, data)).sum(axis=0)
+    return gram + 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
 
 
 class Chunks(NamedTuple):
@@ -137,9 +144,20 @@ class FreeFields:
         P = np.zeros((len(states), D, D))
         P[:, rows, columns] = self.variance(states)
         P[:, columns, rows] = P[:, rows, columns]
+        chunks = range(0, len(P), CHUNK)
+        return np.concatenate([_positive_root(P[k : k + CHUNK]) for k in chunks]) if len(P) else P
+
+
+def _positive_root(P: np.ndarray) -> np.ndarray:
+    """Cholesky factors, of matrices whose eigenvalues are at least a share of their mean."""
+    D = P.shape[1]
+    least = LEAST * (np.trace(P, axis1=1, axis2=2) / D).clip(1e-12)[:, None]
+    try:  # most often there is nothing to raise, and this costs a tenth of eigenvalues
+        np.linalg.cholesky(P - least[..., None] * np.eye(D))
+    except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(P)
-        least = LEAST * np.mean(values, axis=1, keepdims=True).clip(1e-12)
-        return np.linalg.cholesky((vectors * np.maximum(values, least)[:, None]) @ vectors.transpose(0, 2, 1))
+        P = (vectors * np.maximum(values, least)[:, None]) @ vectors.transpose(0, 2, 1)
+    return np.linalg.cholesky(P)
 
 
 def free_fields(
@@ -153,19 +171,24 @@ def free_fields(
         units: Numbers of drawn units to try beside the polynomials.
     """
     states = [part.start for part in parts]
+    # Drift and noise are tried with the same features, and a Gram matrix costs more than all the rest.
+    grams: dict[tuple[int, int], list[np.ndarray]] = {}
     levels = [*((degree, 0) for degree in range(highest + 1)), *((None, number) for number in units)]
-    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts], levels)
+    drifts = _regressions(states, [part.increment / part.dt[:, None] for part in parts], levels, grams)
     squares = []
     for part, drift in zip(parts, drifts, strict=True):
         noise = (part.increment - drift(part.start) * part.dt[:, None]) / np.sqrt(part.dt)[:, None]
         rows, columns = np.tril_indices(noise.shape[1])
         squares.append((noise[:, rows] * noise[:, columns]).astype(np.float32))
-    variances = _regressions(states, squares, levels)
+    variances = _regressions(states, squares, levels, grams)
     return [FreeFields(*each) for each in zip(drifts, variances, strict=True)]
 
 
 def _regressions(
-    states: Sequence[np.ndarray], values: Sequence[np.ndarray], levels: Sequence[tuple[int | None, int]]
+    states: Sequence[np.ndarray],
+    values: Sequence[np.ndarray],
+    levels: Sequence[tuple[int | None, int]],
+    grams: dict[tuple[int, int], list[np.ndarray]],
 ) -> list[Regression]:
     """One a part, all with the same features: degree after degree, then units beside the best of them.
 
@@ -184,7 +207,12 @@ def _regressions(
         too_many = degree != 0 and len(features) > min(MOST_TERMS, count // 20)
         if too_many or (failures == 2 and not units):
             continue
-        tried = [Regression.of_chunks(part, features) for part in data]
+        key = (features.products.degree, units)
+        if key not in grams:
+            grams[key] = [gram_matrix(features, part) for part in data]
+        tried = [
+            Regression.of_chunks(part, features, gram) for part, gram in zip(data, grams[key], strict=True)
+        ]
         left = np.concatenate(
             [tried[k - 1].squares(data[k], spread, len(states[k])) for k in range(len(states))]
         )
@@ -208,11 +236,19 @@ def _gained(gain: np.ndarray, left: float, new: Regression, old: Regression, cou
 
 
 @compiled
-def _normal_equations(features: Features, data: Chunks):
+def _grams(features: Features, data: Chunks):
     def of(chunk):
-        states, values, weights = chunk
-        X = (jax.vmap(features)(states) * weights[:, None]).astype(jnp.float64)
-        return X.T @ X, X.T @ values.astype(jnp.float64)
+        X = (jax.vmap(features)(chunk.states) * chunk.weights[:, None]).astype(jnp.float64)
+        return X.T @ X
+
+    return jax.lax.map(of, data)
+
+
+@compiled
+def _right_sides(features: Features, data: Chunks):
+    def of(chunk):
+        X = (jax.vmap(features)(chunk.states) * chunk.weights[:, None]).astype(jnp.float64)
+        return X.T @ chunk.values.astype(jnp.float64)
 
     return jax.lax.map(of, data)
 

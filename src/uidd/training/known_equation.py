@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._checks import fail
 from .._programs import compiled
 from .._types import Result
 from ..components import SumOfSquares
@@ -39,26 +40,38 @@ def solve_for_potential(
     equation: AbstractEquation,
     states: np.ndarray,
     *,
+    known: np.ndarray | None = None,
     widths: tuple[int, ...] = (64,),
     plan: Plan = PLAN,
     seed: int = 0,
 ) -> KnownEquation:
     """V by the variational principle of `PotentialStage`, with the exact f and M: no data, no noise.
 
+    The network begins as the Gaussian of the states' covariance, or as a potential that is known if that is
+    nearer.
+
     Args:
         equation: f and sigma.
-        states: Draws from its stationary density; half of them are held out.
+        states: Draws `(n, D)` from its stationary density; half of them are held out.
+        known: Gradients `(n, D)`, at the states, of a potential that may be near.
         widths: Of V's network.
         plan: Of Adam.
         seed: Of weights and batches.
     """
+    if states.ndim != 2 or len(states) < 4:
+        fail("states", "at least four states, of shape (n, D)", f"shape {states.shape}")
     D = states.shape[1]
     center, scale = states.mean(axis=0), states.std(axis=0)
     scaling = Scaling(tuple(map(float, center)), tuple(map(float, scale)), 1.0)
     unit = jnp.asarray(scaling.to_unit(states), jnp.result_type(float))
     pull, root = _pulls(equation, jnp.asarray(states, jnp.result_type(float)), jnp.asarray(scale, unit.dtype))
-    covariance = np.cov(np.asarray(unit).T).reshape(D, D)
-    start = LinearModel(np.zeros(D), np.linalg.inv(covariance), np.eye(D), np.zeros((D, D)), Result())
+    precision = np.linalg.inv(np.cov(np.asarray(unit).T).reshape(D, D))
+    gaussian = np.asarray(unit) @ precision
+    if known is None or _distance(pull, root, gaussian) < _distance(pull, root, scale * known):
+        known = gaussian / scale
+    beyond = scale * known - gaussian  # what the network's Gaussian start does not have
+    pull += jnp.einsum("nd,nde->ne", jnp.asarray(beyond, unit.dtype), root)
+    start = LinearModel(np.zeros(D), precision, np.eye(D), np.zeros((D, D)), Result())
     architecture = Architecture(SumOfSquares(widths=widths))
     build_key, start_key, key = jax.random.split(jax.random.key(seed), 3)
     model = start_from_linear(architecture.build(D, key=build_key), start, key=start_key)
@@ -71,9 +84,16 @@ def solve_for_potential(
     # Too low where V was found, too high elsewhere, by the same amount to leading order.
     seen, losses = (descent.losses(models, each)[0] for each in (examples, held_out))
     V = member(models.potential_component, 0)
-    gradients = np.asarray(_gradients(V, unit[:last]), np.float64) / scale
+    gradients = (np.asarray(_gradients(V, unit[:last]), np.float64) + beyond[:last]) / scale
     rate = Estimate(float(seen.mean() + losses.mean()) / 2, float(losses.std() / len(states) ** 0.5))
     return KnownEquation(rate, gradients, states[:last])
+
+
+def _distance(pull, root, dV: np.ndarray) -> float:
+    """What `PotentialStage` minimises, of gradients."""
+    return float(
+        jnp.mean(jnp.sum((pull + jnp.einsum("nd,nde->ne", jnp.asarray(dV, pull.dtype), root)) ** 2, 1))
+    )
 
 
 @compiled
