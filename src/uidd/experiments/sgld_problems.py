@@ -186,7 +186,7 @@ def least_squares(matrix: Any = None) -> Problem:
         loss=_least_squares_loss(sampler),
         relaxation=float(3 / slowest),
         sizes={
-            "quick": replace(QUICK, chains=1_500, burn_in=500, iterations=250, every=5, follow=0.1),
+            "quick": replace(QUICK, chains=1_500, burn_in=500, iterations=500, every=5, follow=0.1),
             "paper": replace(PAPER, chains=125_000, burn_in=500, iterations=500, every=50),
         },
         published_rates={},
