@@ -60,3 +60,10 @@ def test_every_lower_bound_is_pinned_and_constrained():
 def test_the_example_runs(capsys):
     runpy.run_path(str(ROOT / "examples" / "first_steps.py"))["main"](paths=100)
     assert "exact 47.0598" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_example_of_a_sampler_runs(capsys):
+    runpy.run_path(str(ROOT / "examples" / "sgld_batch_size.py"))["main"](iterations=1000)
+    said = capsys.readouterr().out
+    assert "broken" in said and "exact, batch size full" in said
