@@ -5,6 +5,7 @@ import pytest
 
 import uidd
 from uidd.diagnosis import Chains
+from uidd.systems import VaryingNoise
 
 STEP = 0.05
 
@@ -123,3 +124,25 @@ def test_what_cannot_be_diagnosed_is_one_sentence(chains, options, words):
 def test_burn_in_leaves_out_the_start():
     chains = Chains.of(GOOD)
     np.testing.assert_array_equal(chains.without_start(0.25).states, GOOD[:, 50:])
+
+
+def varying(circulation: float, seed: int = 0):
+    """Noise and currents that are no polynomials, between two wells: 24 paths of 40 time units."""
+    data = VaryingNoise(circulation).simulate(24, 4001, 0.01, seed=seed).transitions()
+    return np.asarray(data.start).reshape(24, 4000, 2)
+
+
+@pytest.mark.slow
+def test_noise_that_no_polynomial_follows_is_no_false_alarm():
+    """V is off here, by more than the square of the current can bear; its gradient does no work."""
+    (batch,) = uidd.diagnose_sampler(varying(0.0), step=0.01, noise=None).batches
+    assert not batch.broken and abs(batch.rate.rate) < 5 * batch.rate.standard_error
+
+
+@pytest.mark.slow
+def test_a_current_in_such_noise_is_found():
+    """Within a third of its rate, or with the note that says so."""
+    (batch,) = uidd.diagnose_sampler(varying(0.2), step=0.01, noise=None).batches
+    exact = VaryingNoise(0.2).entropy_production_rate
+    assert batch.broken and batch.rate.rate > exact / 2
+    assert abs(batch.rate.rate / exact - 1) < 1 / 3 or batch.result.code == "not_resolved"

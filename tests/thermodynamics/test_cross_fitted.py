@@ -8,7 +8,7 @@ import scipy.linalg
 
 from uidd._checks import InputError
 from uidd.components import Constant, Full, Quadratic, SumOfSquares, Triangular, Uniform
-from uidd.data import Scaling
+from uidd.data import Scaling, Transitions
 from uidd.dynamics import ClosedFormDynamics
 from uidd.models import Architecture, Model
 from uidd.systems import Linear
@@ -17,6 +17,7 @@ from uidd.thermodynamics import (
     cross_fitted,
     cross_fitted_entropy_production,
     cross_fitted_fisher_information,
+    cross_fitted_work,
     score_gap,
 )
 from uidd.training import LinearModel
@@ -219,3 +220,46 @@ def test_the_full_batch_has_no_gap(noise, x64, fresh_seed):
     at = jax.jit(jax.vmap(lambda z: (dynamics.drift(z), dynamics.potential_gradient(z))))
     gaps = score_gap(states, *(np.asarray(each) for each in at(states)), noise)
     np.testing.assert_allclose(gaps, 0, atol=1e-10)
+
+
+def closed_paths(generator, parts, steps):
+    """Pairs along paths that end where they began."""
+    found = []
+    for _ in range(parts):
+        z = np.concatenate([np.zeros((1, 2)), generator.standard_normal((steps - 1, 2)), np.zeros((1, 2))])
+        found.append(Transitions(z[:-1], np.diff(z, axis=0), np.full(steps, 0.1)))
+    return found
+
+
+def test_a_quadratic_potential_does_no_work_along_closed_paths(fresh_seed):
+    """d(z') - d(z) = grad d(z + dz / 2) . dz, exactly; nor do several potentials."""
+    generator = np.random.default_rng(fresh_seed)
+    A = generator.standard_normal((5, 2, 2))
+    found = cross_fitted_work(
+        lambda z: np.einsum("kij,nj->kni", A + A.transpose(0, 2, 1), z), closed_paths(generator, 5, 40)
+    )
+    np.testing.assert_allclose(found.products, 0.0, atol=1e-10)
+
+
+def test_a_rotation_does_the_work_of_the_enclosed_area(fresh_seed):
+    """F = c (-y, x) does 2 c times the area inside a closed path, here a square of side 2 in four steps."""
+    corners_ = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [1.0, 1.0]])
+    part = Transitions(corners_[:-1], np.diff(corners_, axis=0), np.full(4, 0.5))
+    c = np.random.default_rng(fresh_seed).standard_normal(3)
+    found = cross_fitted_work(lambda z: c[:, None, None] * np.stack([-z[:, 1], z[:, 0]], axis=1), [part] * 3)
+    np.testing.assert_allclose(found.corrected.rate, 2 * c.mean() * 4 / 2.0, rtol=1e-12)
+
+
+def test_work_that_all_parts_do_by_chance_alone_is_as_likely_as_its_negative():
+    """Eight parts of the same wrong force and of paths without a current: one in 100 below 1 %."""
+    generator = np.random.default_rng(0)
+    chances = []
+    for _ in range(200):
+        parts = [
+            Transitions(np.zeros((20, 1)), generator.standard_normal((20, 1)), np.full(20, 0.1))
+            for _ in range(8)
+        ]
+        chances.append(cross_fitted_work(lambda z: np.ones((8, len(z), 1)), parts).chance)
+    # Binomial: 2 +- 1.4 of 200 below 1 %, 40 +- 5.7 below 20 %.
+    assert np.sum(np.array(chances) < 0.01) <= 9
+    assert 11 < np.sum(np.array(chances) < 0.2) < 69

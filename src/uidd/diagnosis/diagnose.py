@@ -8,8 +8,7 @@ import numpy as np
 from .._checks import fail, positive, whole_number
 from .._types import Result
 from ..data import Transitions
-from ..thermodynamics import Estimate
-from ..thermodynamics.cross_fitted import cross_fitted
+from ..thermodynamics import Estimate, cross_fitted, cross_fitted_work
 from ..training.polynomial_replicas import PolynomialReplicas, fit_polynomial_replicas
 from .chains import FULL, BatchSize, Chains, by_batch_size
 from .discrepancy import discrepancy
@@ -23,6 +22,8 @@ FEWEST_PARTS = 8
 MOST_STATES = 12_000
 # Independent draws in a part below which the finite length of the chains is felt, by a tenth and more.
 FEWEST_DRAWS = 20
+# The share of the states at which polynomials are not asked.
+OUTERMOST = 0.02
 
 
 def diagnose_sampler(
@@ -40,10 +41,9 @@ def diagnose_sampler(
 
     Successive draws are z' = z + f dt + N(0, 2 M dt). From independent parts of the chains f, M and V are
     found (`fit_polynomial_replicas`), so that f_irr = f + M grad V - div M is known several times over; the
-    mean of f_irr M^-1 f_irr over pairs of different parts is the entropy production, without what noise adds
-    to a square.
-    In detailed balance f_irr is noise of either sign, and turning the signs of whole parts says how often
-    noise alone gives as much.
+    work of M^-1 f_irr of one part along the chains of another is the entropy production, without what noise
+    adds to a square (`cross_fitted_work`). In detailed balance it is noise of either sign, and turning the
+    signs of whole parts says how often noise alone gives as much.
 
     Args:
         chains: An array (chains, draws, D), or (draws, D) for one chain; ArviZ's `InferenceData`, or an
@@ -118,16 +118,15 @@ def _diagnosed(
         notes.append(Result("one_dimension", words))
         rate, plug_in, chance = Estimate(0.0, 0.0), 0.0, 1.0
     else:
-        fields = replicas.currents(states)
-        current = cross_fitted(fields, stretches=len(pieces))
-        rate, plug_in, chance = current.corrected, current.plug_in, current.chance
-        if _still_falls(replicas, states, rate):
-            words = "The potential needs more terms than the draws determine: the rate is an upper bound."
-            notes.append(Result("not_resolved", words))
-        elif _comes_from_outside(fields, states, rate):
+        drawn_in = _drawn_in(states)
+        work = cross_fitted_work(lambda z: replicas.forces(drawn_in(z)), pairs)
+        square = cross_fitted(replicas.currents(drawn_in(states)), stretches=len(pieces))
+        rate, plug_in, chance = work.corrected, square.plug_in, work.chance
+        apart = abs(square.corrected.rate - rate.rate)
+        if apart > max(3 * rate.standard_error, 0.15 * abs(rate.rate)):
             words = (
-                "A good part of the rate comes from the outermost hundredth of the draws, where polynomials "
-                "do not follow drift and noise: neither the rate nor what is said of detailed balance holds."
+                f"The square of the current gives {square.corrected.rate:.3g} in place of {rate.rate:.3g}: "
+                "polynomials do not follow V or the noise, and the rate may be off by as much."
             )
             notes.append(Result("not_resolved", words))
     if D > 1 and size != FULL and replicas.degrees[1] == 0:
@@ -149,24 +148,22 @@ def _diagnosed(
     )
 
 
-def _still_falls(replicas: PolynomialReplicas, states: np.ndarray, rate: Estimate) -> bool:
-    """Whether the last degrees of V took off more than a tenth of the rate, and more than noise does."""
-    if replicas.degrees[2] == 2:
-        return False
-    coarser = cross_fitted(replicas.currents(states, coarser=True)).corrected.rate
-    return coarser - rate.rate > max(3 * rate.standard_error, 0.1 * abs(rate.rate))
+def _drawn_in(states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """From states to themselves, or to the surface of the ellipsoid that holds all but the outermost.
 
-
-def _comes_from_outside(fields: np.ndarray, states: np.ndarray, rate: Estimate) -> bool:
-    """Whether the outermost hundredth of the states makes more than a seventh of the rate.
-
-    Of a linear drift it makes at most a seventeenth, where the current grows with the distance.
+    Beyond it polynomials are not determined, and fields stay as they are at its surface.
     """
-    distance = np.sum((states - states.mean(axis=0)) ** 2 / states.var(axis=0), axis=1)
-    inside = distance < np.quantile(distance, 0.99)
-    inner = cross_fitted(fields[:, inside]).corrected
-    outer = rate.rate - float(inside.mean()) * inner.rate
-    return outer > max(0.15 * abs(rate.rate), 2 * inner.standard_error)
+    center, root = states.mean(axis=0), np.linalg.cholesky(np.cov(states.T))
+
+    def distances(z: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(np.linalg.solve(root, (z - center).T), axis=0)
+
+    radius = np.quantile(distances(states), 1 - OUTERMOST)
+
+    def drawn_in(z: np.ndarray) -> np.ndarray:
+        return center + (z - center) * np.minimum(1.0, radius / np.maximum(distances(z), 1e-12))[:, None]
+
+    return drawn_in
 
 
 def _check_moving(size: BatchSize, chains: Chains) -> None:

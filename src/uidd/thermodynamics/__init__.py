@@ -6,6 +6,7 @@ from .cross_fitted import CrossFitted as CrossFitted
 from .cross_fitted import cross_fitted as cross_fitted
 from .cross_fitted import cross_fitted_entropy_production as cross_fitted_entropy_production
 from .cross_fitted import cross_fitted_fisher_information as cross_fitted_fisher_information
+from .cross_fitted import cross_fitted_work as cross_fitted_work
 from .cross_fitted import score_gap as score_gap
 from .current import current_flow as current_flow
 from .current import current_velocity as current_velocity

@@ -10,6 +10,7 @@ import numpy as np
 from .._checks import fail
 from .._programs import compiled
 from .._types import Matrix, Result, State
+from ..data import Transitions
 from ..dynamics import matrix_divergence
 from ..models import Model
 from .records import Estimate
@@ -64,6 +65,34 @@ def cross_fitted_entropy_production(
         return cross_fitted(np.linalg.solve(root, w[..., None])[..., 0])
     pair = np.linalg.solve(root, np.stack([w, 2 * currents - w], axis=-1))
     return cross_fitted(pair[..., 0], pair[..., 1])
+
+
+def cross_fitted_work(
+    forces: Callable[[np.ndarray], np.ndarray], parts: Sequence[Transitions]
+) -> CrossFitted:
+    """S = E F(z + dz / 2) . dz / dt, the work of F = M^-1 f_irr of one part along another.
+
+    A step and the same step taken backwards do opposite work, so in detailed balance the mean is zero for
+    every F, right or wrong. And a V that is off, F = M^-1 f_irr + grad d, does no other work on average:
+    grad d . dz is the change of d, which comes and goes.
+
+    Noise in F is of either sign where there is no current, and so is the work of a given F. `chance` is the
+    larger of those of turning the signs of paths and forces together, and of paths alone: the first
+    would take an error that all forces share for a current, the second the noise that paths and forces share.
+
+    Args:
+        forces: From states `(n, D)` to F of every part `(K, n, D)`.
+        parts: The K parts, with the pairs of each.
+    """
+    work = []
+    for part in parts:
+        F = forces(part.start + part.increment / 2)
+        work.append(np.einsum("knd,nd->k", F, part.increment) / part.dt.sum())
+    of_paths = np.stack(work)
+    products = (of_paths + of_paths.T) / 2
+    rate = Estimate(_off_diagonal_mean(products), _model_error(products))
+    chance = max(_chance(products), _chance_of_sums(of_paths))
+    return CrossFitted(rate, float(np.mean(np.diag(products))), products, chance)
 
 
 def cross_fitted_fisher_information(
@@ -146,17 +175,27 @@ def _model_error(products: np.ndarray) -> float:
 
 
 def _chance(products: np.ndarray) -> float:
-    """All signs for up to 14 models, else some of them, drawn once and for all."""
-    K = len(products)
-    off = products - np.diag(np.diag(products))
+    """Of as large a sum, with the signs of all models turned in every way."""
+    off, signs = products - np.diag(np.diag(products)), _signs(len(products))
+    values = np.einsum("sk,kl,sl->s", signs, off, signs, optimize=True)
+    return float(np.mean(values >= values[0] - 1e-9 * np.abs(off).sum()))
+
+
+def _chance_of_sums(products: np.ndarray) -> float:
+    """The same, with the signs of whole rows turned."""
+    rows, signs = (products - np.diag(np.diag(products))).sum(axis=1), _signs(len(products))
+    values = np.concatenate([signs @ rows, -signs @ rows])
+    return float(np.mean(values >= values[0] - 1e-9 * np.abs(rows).sum()))
+
+
+def _signs(K: int) -> np.ndarray:
+    """All signs of K up to the common one, for up to 14; else some of them, drawn once and for all."""
     if K <= MOST_SIGNS:
         bits = (np.arange(2 ** (K - 1))[:, None] >> np.arange(K)) & 1
     else:
         bits = np.random.default_rng(0).integers(0, 2, (2 ** (MOST_SIGNS - 1), K))
         bits[0] = 0
-    signs = 1.0 - 2.0 * bits
-    values = np.einsum("sk,kl,sl->s", signs, off, signs, optimize=True)
-    return float(np.mean(values >= values[0] - 1e-9 * np.abs(off).sum()))
+    return 1.0 - 2.0 * bits
 
 
 def _off_diagonal_mean(products: np.ndarray) -> float:

@@ -25,13 +25,11 @@ class PolynomialReplicas:
         scaling: To the unit-size coordinates in which the polynomials are written.
         fields: f and M, one a part.
         potentials: V, one a part.
-        coarser: V again, as polynomials two degrees lower: what the last degrees changed.
     """
 
     scaling: Scaling
     fields: tuple[FreeFields, ...]
     potentials: tuple[Regression, ...]
-    coarser: tuple[Regression, ...]
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -42,22 +40,26 @@ class PolynomialReplicas:
         first = self.fields[0]
         return first.drift.degree, first.variance.degree, self.potentials[0].degree
 
-    def currents(self, states: np.ndarray, *, coarser: bool = False) -> np.ndarray:
+    def currents(self, states: np.ndarray) -> np.ndarray:
         """root^-1 f_irr of every part at every state `(K, n, D)`, with root root^T the mean of all M.
 
         f_irr = f + M grad V - div M. The mean square of what is returned is the entropy production.
         """
-        unit, found, roots = self.scaling.to_unit(states), [], []
-        potentials = self.coarser if coarser else self.potentials
-        for fields, potential in zip(self.fields, potentials, strict=True):
+        f_irr, M = self._irreversible(self.scaling.to_unit(states))
+        return np.linalg.solve(np.linalg.cholesky(M), f_irr[..., None])[..., 0] / self.scaling.time**0.5
+
+    def forces(self, states: np.ndarray) -> np.ndarray:
+        """M^-1 f_irr of every part at every state `(K, n, D)`, M the mean of all: its work is entropy."""
+        f_irr, M = self._irreversible(self.scaling.to_unit(states))
+        return np.linalg.solve(M, f_irr[..., None])[..., 0] / np.asarray(self.scaling.scale)
+
+    def _irreversible(self, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found, mean = [], np.zeros(())
+        for fields, potential in zip(self.fields, self.potentials, strict=True):
             h, root = _force(fields, unit)
             found.append(h + _products(root, _slopes(potential, unit)))
-            roots.append(root)
-        mean = np.mean([root @ root.transpose(0, 2, 1) for root in roots], axis=0)
-        return (
-            np.linalg.solve(np.linalg.cholesky(mean), np.stack(found)[..., None])[..., 0]
-            / self.scaling.time**0.5
-        )
+            mean = mean + root @ root.transpose(0, 2, 1) / len(self)
+        return np.stack(found), mean
 
     def score_gaps(self, states: np.ndarray, noise: float) -> np.ndarray:
         """grad L - grad V = -f / M_0 - grad V of every part `(K, n, D)`, with M_0 = noise / 2."""
@@ -106,9 +108,8 @@ def fit_polynomial_replicas(parts: Sequence[Transitions]) -> PolynomialReplicas:
     ]
     linear = fields[0].drift.degree <= 1 and fields[0].variance.degree == 0
     degree = 2 if linear else max(filter(known, range(2, HIGHEST + 1)), default=2)
-    found = [_potentials(own, unit.start, degree) for own, unit in zip(fields, units, strict=True)]
-    finer, coarser = zip(*found, strict=True)
-    return PolynomialReplicas(scaling, tuple(fields), finer, coarser)
+    potentials = tuple(_potential(own, unit.start, degree) for own, unit in zip(fields, units, strict=True))
+    return PolynomialReplicas(scaling, tuple(fields), potentials)
 
 
 def _unbiased(drift: Regression, pairs: Transitions) -> Regression:
@@ -125,24 +126,19 @@ def _unbiased(drift: Regression, pairs: Transitions) -> Regression:
     return Regression(drift.features, 2 * drift.coefficients - (halves[0] + halves[1]) / 2)
 
 
-def _potentials(fields: FreeFields, states: np.ndarray, degree: int) -> tuple[Regression, Regression]:
-    """V of the degree, and of two less, whose normal equations are a corner of the same."""
+def _potential(fields: FreeFields, states: np.ndarray, degree: int) -> Regression:
+    """V, from its normal equations."""
     states = states[:: -(-len(states) // MOST_STATES)]
-    basis, D = HermiteProducts(states.shape[1], degree), states.shape[1]
+    basis = HermiteProducts(states.shape[1], degree)
     h, root = _force(fields, states)
-    K, r = np.zeros((len(basis) - 1, len(basis) - 1)), np.zeros(len(basis) - 1)
+    terms = len(basis) - 1  # a constant has no gradient
+    K, r = np.zeros((terms, terms)), np.zeros(terms)
     for first in range(0, len(states), CHUNK):
         part = slice(first, first + CHUNK)
         sums = _normal_equations(basis, *(_filled(each[part]) for each in (states, h, root)))
         K, r = K + np.asarray(sums[0], np.float64), r + np.asarray(sums[1], np.float64)
-
-    def solved(degree: int) -> Regression:
-        count = comb(D + degree, degree) - 1
-        own = K[:count, :count] + 1e-9 * np.trace(K[:count, :count]) / count * np.eye(count)
-        coefficients = np.concatenate([[0.0], -np.linalg.solve(own, r[:count])])
-        return Regression(Features(HermiteProducts(D, degree), None), coefficients[:, None])
-
-    return solved(degree), solved(max(2, degree - 2))
+    K += 1e-9 * np.trace(K) / terms * np.eye(terms)
+    return Regression(Features(basis, None), np.concatenate([[0.0], -np.linalg.solve(K, r)])[:, None])
 
 
 def _force(fields: FreeFields, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
