@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from stand_ins import linear_model
 from uidd._checks import InputError
-from uidd.components import Constant, Full, Quadratic, SumOfSquares, Triangular, Uniform
+from uidd.components import Full, SumOfSquares, Triangular
 from uidd.data import Scaling, Transitions
 from uidd.dynamics import ClosedFormDynamics
 from uidd.models import Architecture, Model
@@ -20,8 +21,6 @@ from uidd.thermodynamics import (
     cross_fitted_work,
     score_gap,
 )
-from uidd.training import LinearModel
-from uidd.training.linear_start import start_from_linear
 
 SCALING = Scaling((0.5, -1.0), (2.0, 0.3), 4.0)
 SMALL = Architecture(SumOfSquares(4, (8,)), Triangular((8,)), Full((8,)))
@@ -110,26 +109,10 @@ def corners(covariance):
     return np.concatenate([root.T, -root.T])
 
 
-def linear_model(dissipation, circulation, stiffness, scaling=SCALING):
-    """A model that is a linear system in user units, with units of its own inside."""
-    A, tau = np.diag(scaling.scale), scaling.time
-    inside = np.linalg.inv(A)
-    linear = LinearModel(
-        inside @ -np.asarray(scaling.center),
-        A @ stiffness @ A,
-        inside @ np.linalg.cholesky(2 * dissipation) * tau**0.5,
-        inside @ circulation @ inside * tau,
-        None,
-    )
-    architecture = Architecture(Quadratic(width=0), Constant("full"), Uniform("full"))
-    unit = start_from_linear(architecture.build(2, key=jax.random.key(0)), linear, key=jax.random.key(1))
-    return Model(unit, architecture, scaling)
-
-
 @pytest.mark.parametrize("strength", [1.0, 0.0])
 def test_the_rate_of_linear_models_is_their_closed_form_in_any_units(strength, x64):
     system = Linear(strength)
-    model = linear_model(system.dissipation_matrix, system.circulation_matrix, system.stiffness)
+    model = linear_model(system.dissipation_matrix, system.circulation_matrix, system.stiffness, SCALING)
     found = cross_fitted_entropy_production([model] * 3, corners(system.covariance))
     np.testing.assert_allclose(found.corrected.rate, system.entropy_production_rate, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.plug_in, system.entropy_production_rate, rtol=1e-9, atol=1e-12)
@@ -143,7 +126,7 @@ def test_with_the_drift_at_hand_errors_of_w_count_squared_and_those_of_v_do_not(
     """
     system, states = Linear(), corners(Linear().covariance)
     M, W, K = system.dissipation_matrix, system.circulation_matrix, system.stiffness
-    model = linear_model(M, (1 - lacking) * W, K)
+    model = linear_model(M, (1 - lacking) * W, K, SCALING)
     D = np.random.default_rng(fresh_seed).standard_normal((3, 2, 2))
     currents = np.stack([states @ (M @ (d + d.T) - W @ K).T for d in D])
     found = cross_fitted_entropy_production([model] * 3, states, currents=currents)
@@ -173,7 +156,8 @@ def test_the_fisher_information_of_a_gaussian_is_its_closed_form(x64):
     W, S = circulation_and_stiffness(-H, M)
     covariance = scipy.linalg.solve_continuous_lyapunov(H, 2 * M)
     np.testing.assert_allclose(covariance, np.linalg.inv(S), rtol=1e-10)
-    found = cross_fitted_fisher_information([linear_model(M, W, S)] * 2, corners(covariance), 2 * T)
+    models = [linear_model(M, W, S, SCALING)] * 2
+    found = cross_fitted_fisher_information(models, corners(covariance), 2 * T)
     gap = H / T - S
     np.testing.assert_allclose(found.corrected.rate, np.trace(gap @ covariance @ gap), rtol=1e-8)
     assert found.corrected.rate > 0.1  # a control

@@ -5,23 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from stand_ins import Hidden
 from uidd._checks import InputError
-from uidd.dynamics import AbstractEquation, ClosedFormDynamics
 from uidd.systems import DrivenWells, Linear
 from uidd.systems.driven_wells import stationary_states
 from uidd.thermodynamics import variational_entropy_production
-
-
-class Hidden(AbstractEquation):
-    """f and sigma of known dynamics, and nothing else of them."""
-
-    known: ClosedFormDynamics
-
-    def drift_and_diffusion(self, z):
-        return self.known.drift_and_diffusion(z)
-
-    def diffusion(self, z):
-        return self.known.diffusion(z)
 
 
 def gaussian(count, seed=0):

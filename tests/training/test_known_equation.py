@@ -4,8 +4,8 @@ import jax
 import numpy as np
 import pytest
 
+from stand_ins import Hidden
 from uidd._checks import InputError
-from uidd.dynamics import AbstractEquation, ClosedFormDynamics
 from uidd.systems import DrivenWells
 from uidd.systems.driven_wells import stationary_states
 from uidd.training import Plan, solve_for_potential
@@ -13,18 +13,6 @@ from uidd.training import Plan, solve_for_potential
 pytestmark = pytest.mark.slow
 
 PLAN = Plan(steps=2000, batch=512, learning_rate=1e-2, steps_per_epoch=500)
-
-
-class Hidden(AbstractEquation):
-    """f and sigma of known dynamics, and nothing else of them."""
-
-    known: ClosedFormDynamics
-
-    def drift_and_diffusion(self, z):
-        return self.known.drift_and_diffusion(z)
-
-    def diffusion(self, z):
-        return self.known.diffusion(z)
 
 
 def solved(drive, seed=0):

@@ -24,7 +24,7 @@ from ..thermodynamics import (
     score_gap,
 )
 from ..training import fit_replicas, solve_for_potential
-from .sgld_paths import followed_paths, settled
+from .sgld_paths import are_astray, followed_paths, settled
 from .sgld_problems import BATCH_SIZES, Problem, Size
 from .sgld_records import BatchStudy, Comparison, compare
 from .sgld_table import table
@@ -56,12 +56,20 @@ def study_batch(
     states = draws(batch_size)
     recorded = time.monotonic() - begun
     replicas = fit_replicas(
-        parts, seed=first, architecture=size.architecture, plan=size.plan, settle=size.settle
+        parts,
+        seed=first,
+        architecture=size.architecture,
+        plan=size.plan,
+        settle=size.settle,
+        substeps=size.substeps,
     )
     sampler = problem.sampler.with_batch_size(batch_size)
     time_to_settle, step = size.follow * problem.relaxation, sampler.step / size.substeps
     own = settled(replicas.refined, states[: size.compared], time_to_settle, step, seed=first + 940)
     own = problem.identified(own)[0]
+    astray = are_astray(own, states)
+    # As many as there were, some of them twice: the same programs serve all batch sizes.
+    own = np.resize(own[~astray], own.shape)
     rate = cross_fitted_entropy_production(replicas.refined, own, currents=replicas.currents(own))
     of_circulation = cross_fitted_entropy_production(replicas.refined, own)
     fisher = cross_fitted_fisher_information(replicas.refined, own, sampler.noise)
@@ -70,6 +78,7 @@ def study_batch(
         **_numbers("rate", rate),
         **_numbers("circulation_rate", of_circulation),
         **_numbers("fisher", fisher),
+        "astray": float(astray.mean()),
         "features": [list(size) for size in replicas.features],
         "gains": list(replicas.gains),
         "kept": list(replicas.trained),
@@ -118,7 +127,7 @@ def _exact(
     f = np.asarray(jax.lax.map(equation.drift, jnp.asarray(own), batch_size=4096), np.float64)
     full_batch = score_gap(own, f, np.zeros_like(own), sampler.noise)
     known = solve_for_potential(
-        equation, own, known=full_batch, widths=(2 * size.width,), plan=size.exact, seed=seed
+        equation, own, known=full_batch, widths=(4 * size.width,), plan=size.exact, seed=seed
     )
     gaps = np.sum((full_batch[: len(known.states)] - known.potential_gradients) ** 2, axis=1)
     found = {

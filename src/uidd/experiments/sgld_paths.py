@@ -14,6 +14,8 @@ from ..training import fit_replicas
 from .sgld_problems import Problem, Size
 
 SHOWN = 100
+# Share of recorded states that are further out than means over states go.
+ASTRAY = 1e-4
 
 
 def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: int) -> dict[str, np.ndarray]:
@@ -24,9 +26,8 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
     """
     every = max(1, (size.burn_in + size.iterations) // SHOWN)
     iterations = SHOWN * every
-    parts = []
+    parts, chains = [], max(1, size.pairs // (2 * SHOWN))
     for k in range(2):
-        chains = max(1, size.pairs // SHOWN)  # as many pairs as the study has: the same programs serve
         run = problem.run(batch_size, chains, iterations, every=every, start=None, seed=seed + k)
         made = run.transitions()
         begun, increment = problem.identified(made.start, made.increment)
@@ -44,7 +45,7 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
     for name, start in starts.items():
         true = problem.run(batch_size, size.paths, iterations, every=every, start=start, seed=seed + 5).start
         unit = jnp.asarray(model.scaling.to_unit(start), jnp.result_type(float))
-        dt = problem.sampler.step / model.scaling.time
+        dt = jnp.asarray(problem.sampler.step / model.scaling.time, unit.dtype)
         made = _predicted(model.unit, unit, dt, iterations // every, every, jax.random.key(seed))
         predicted = model.scaling.to_user(np.asarray(made, np.float64))
         for which, paths in (("true", true), ("predicted", predicted)):
@@ -63,16 +64,29 @@ def settled(
 ) -> np.ndarray:
     """States of the models' own stationary densities: those of the sampler, followed by each for some time.
 
-    Every model takes its share of the states. What leaves the finite numbers is left out.
+    Every model takes its share of the states.
     """
     found = []
     for k, (model, some) in enumerate(zip(models, np.array_split(states, len(models)), strict=True)):
         unit = jnp.asarray(model.scaling.to_unit(some), jnp.result_type(float))
-        key = jax.random.fold_in(jax.random.key(seed), k)
-        made = _predicted(model.unit, unit, step / model.scaling.time, 2, max(1, round(time / step)), key)
+        key, dt = jax.random.fold_in(jax.random.key(seed), k), jnp.asarray(step / model.scaling.time)
+        made = _predicted(model.unit, unit, dt.astype(unit.dtype), 2, max(1, round(time / step)), key)
         found.append(model.scaling.to_user(np.asarray(made[:, 1], np.float64)))
-    together = np.concatenate(found)
-    return together[np.isfinite(together).all(axis=1)].astype(np.float32)
+    return np.concatenate(found).astype(np.float32)
+
+
+def are_astray(states: np.ndarray, recorded: np.ndarray) -> np.ndarray:
+    """Whether states are further out than all but one in ten thousand of the recorded, in their covariance.
+
+    There the models were never told anything; and where M is all but singular, one state in 200,000 outweighs
+    the mean of the others. What left the finite numbers is astray too.
+    """
+    whitening = np.linalg.inv(np.linalg.cholesky(np.cov(recorded.T)))
+
+    def radius(z):
+        return np.linalg.norm((z - recorded.mean(axis=0)) @ whitening.T, axis=1)
+
+    return ~(radius(states) <= np.quantile(radius(recorded), 1 - ASTRAY))
 
 
 @compiled

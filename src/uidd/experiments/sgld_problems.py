@@ -24,7 +24,7 @@ class Size:
 
     Attributes:
         chains: For each of the seeds.
-        burn_in: Iterations that are not recorded.
+        burn_in: Iterations that are not recorded, a multiple of `every`.
         iterations: Iterations that are.
         every: Iterations between two recorded pairs.
         seeds: Models of one batch size, each from chains of its own.
@@ -78,11 +78,11 @@ QUICK = Size(
     iterations=800,
     every=1,
     seeds=4,
-    states=12_000,
-    compared=6_000,
-    plan=Plan(600, 512, 5e-3, 300),
+    states=8_000,
+    compared=4_000,
+    plan=Plan(400, 512, 5e-3, 200),
     width=64,
-    exact=Plan(1_500, 1024, 1e-2, 500),
+    exact=Plan(1_000, 1024, 1e-2, 500),
     substeps=1,
     follow=1.0,
     settle=0.0,
@@ -131,16 +131,11 @@ class Problem:
 
     def pairs(self, size: Size, batch_size: int | None, seed: int) -> Transitions:
         """Recorded after the burn-in."""
-        start = None
-        if size.burn_in:
-            start = self.run(
-                batch_size, size.chains, size.burn_in, every=size.burn_in, start=None, seed=seed
-            ).last
-        chains = size.chains if start is None else len(start)
-        # Another seed, so that no noise of the burn-in comes again.
-        made = self.run(
-            batch_size, chains, size.iterations, every=size.every, start=start, seed=seed + 1
-        ).transitions()
+        run = self.run(
+            batch_size, size.chains, size.burn_in + size.iterations, every=size.every, start=None, seed=seed
+        )
+        late = slice(size.burn_in // size.every, None)
+        made = replace(run, start=run.start[:, late], increment=run.increment[:, late]).transitions()
         start, increment = self.identified(made.start, made.increment)
         return Transitions(start, increment, made.dt)
 
@@ -186,7 +181,7 @@ def least_squares(matrix: Any = None) -> Problem:
         loss=_least_squares_loss(sampler),
         relaxation=float(3 / slowest),
         sizes={
-            "quick": replace(QUICK, chains=1_500, burn_in=500, iterations=500, every=5, follow=0.1),
+            "quick": replace(QUICK, chains=1_500, burn_in=500, iterations=500, every=5, follow=0.05),
             "paper": replace(PAPER, chains=125_000, burn_in=500, iterations=500, every=50),
         },
         published_rates={},
@@ -215,7 +210,7 @@ def ica() -> Problem:
         loss=_ica_loss(sampler),
         relaxation=5.0,
         sizes={
-            "quick": replace(QUICK, chains=500, iterations=400, follow=0.4, settle=2.0),
+            "quick": replace(QUICK, chains=500, iterations=400, every=2, follow=0.4, settle=2.0, substeps=2),
             "paper": replace(PAPER, chains=50_000, iterations=800, every=10, settle=5.0),
         },
         published_rates=dict(zip(MINI_BATCHES, rates, strict=True)),

@@ -31,7 +31,9 @@ from .stages import (
     stacked,
 )
 
-MOST_HELD_OUT, MOST_STATES, MOST_SETTLED = 8_192, 65_536, 16_384
+MOST_HELD_OUT, MOST_STATES = 8_192, 65_536
+# States at which V, sigma and W learn, and that settle, for each in a batch.
+STATES_PER_BATCH, SETTLED_PER_BATCH = 32, 16
 # Standard deviations beyond which a state that follows the free drift has left the data.
 FAR = 12.0
 ANCHORS = 64
@@ -93,6 +95,7 @@ def fit_replicas(
     architecture: Architecture | str = "sgld",
     plan: Plan = PLAN,
     settle: float = 0.0,
+    substeps: int = 4,
     report: Callable[[str], None] = lambda _: None,
 ) -> Replicas:
     """Learn one model from each part of the data, in programs that are mapped over the parts.
@@ -114,6 +117,7 @@ def fit_replicas(
         settle: For how long states follow the free drift and sigma before V is sought. A chain of few and
             large kicks has another stationary density than the equation with the same f and M, which is the
             one that V describes.
+        substeps: Euler steps for one of the data while they do; the density is off by the order of the step.
         report: Told what has been done.
     """
     begun = time.monotonic()
@@ -136,7 +140,7 @@ def fit_replicas(
     models = stacked([started(architecture, k) for k in range(count)])
     plain = stacked([started(architecture.plain, k) for k in range(count)])
     fields = free_fields(units)
-    stride = -(-shortest // MOST_STATES)
+    stride = -(-shortest // min(MOST_STATES, STATES_PER_BATCH * plan.batch))
     some = [unit.start[::stride] for unit in units]
     f = _on_device([field.drift(states) for field, states in zip(fields, some, strict=True)])
     sigma = _on_device([field.root(states) for field, states in zip(fields, some, strict=True)])
@@ -152,10 +156,11 @@ def fit_replicas(
 
     models = learned("noise", NoiseStage(), models, (start, sigma))
     if settle:
-        steps = max(1, round(settle / float(parts[0].dt[0])))
-        thin = -(-start.shape[1] // MOST_SETTLED)
+        steps = substeps * max(1, round(settle / float(parts[0].dt[0])))
+        dt = units[0].dt[0] / substeps
+        thin = -(-start.shape[1] // (SETTLED_PER_BATCH * plan.batch))
         some = [
-            _settled(fields[k], member(models, k), start[k, ::thin], units[k].dt[0], steps, settle_keys[k])
+            _settled(fields[k], member(models, k), start[k, ::thin], dt, steps, settle_keys[k])
             for k in range(count)
         ]
         start = _on_device(some)

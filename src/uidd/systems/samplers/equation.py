@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..._programs import compiled
 from ..._types import Matrix, State
@@ -16,9 +16,22 @@ class SamplerEquation(AbstractEquation):
 
     f is the full-batch force and Sigma_b(z) the covariance of the batch's. With replacement it is that of one
     datum over b; without, (n - b) / (n - 1) times that; both are finite sums over the data.
+
+    Attributes:
+        sampler: With all of its data.
+        per_datum: Sigma_b over the sum of squares of the forces' deviations from their mean.
     """
 
     sampler: Sampler
+    per_datum: Float[Array, ""]
+
+    def __init__(self, sampler: Sampler):
+        # The batch size is a number here and not a shape: one program serves all of them.
+        self.sampler = sampler.with_batch_size(None)
+        n, b = sampler.count, sampler.batch_size
+        drawn = n if b is None else b
+        share = 1.0 if sampler.replacement and b is not None else (n - drawn) / max(n - 1, 1)
+        self.per_datum = jnp.asarray(share / (n * drawn), jnp.result_type(float))
 
     def drift_and_diffusion(self, z: State) -> tuple[State, Matrix]:
         """f, and a lower triangular root of R R^T + step * Sigma_b."""
@@ -44,12 +57,8 @@ class SamplerEquation(AbstractEquation):
 
     def batch_covariance(self, z: State) -> Matrix:
         """Sigma_b(z)."""
-        sampler, n = self.sampler, self.sampler.count
-        if sampler.batch_size is None:
-            return jnp.zeros((len(z), len(z)), z.dtype)
-        forces = sampler.scale * jax.vmap(sampler.force, (None, 0))(z, sampler.data)
-        apart = forces - jnp.mean(forces, axis=0)
-        return self._share / (n * sampler.batch_size) * apart.T @ apart
+        apart = self._apart(z)
+        return self.per_datum * apart.T @ apart
 
     def increment(self, z: State, dt: float, key: PRNGKeyArray) -> State:
         """An Euler step of the equation.
@@ -57,20 +66,16 @@ class SamplerEquation(AbstractEquation):
         The batch's noise is made of one normal number a datum, sum_i xi_i (force_i - mean), which has the
         covariance Sigma_b and needs no root of it.
         """
-        sampler, n = self.sampler, self.sampler.count
         own, other = jax.random.split(key)
-        noise = sampler.random_part(z, jax.random.normal(own, z.shape, z.dtype))
-        if sampler.batch_size is not None:
-            forces = sampler.scale * jax.vmap(sampler.force, (None, 0))(z, sampler.data)
-            apart = forces - jnp.mean(forces, axis=0)
-            size = (sampler.step * self._share / (n * sampler.batch_size)) ** 0.5
-            noise = noise + size * jax.random.normal(other, (n,), z.dtype) @ apart
+        noise = self.sampler.random_part(z, jax.random.normal(own, z.shape, z.dtype))
+        xi = jax.random.normal(other, (self.sampler.count,), z.dtype)
+        noise += (self.sampler.step * self.per_datum) ** 0.5 * xi @ self._apart(z)
         return dt * self.drift(z) + dt**0.5 * noise
 
-    @property
-    def _share(self) -> float:
-        n, b = self.sampler.count, self.sampler.batch_size
-        return 1.0 if self.sampler.replacement or b is None else (n - b) / max(n - 1, 1)
+    def _apart(self, z: State) -> Float[Array, "n D"]:
+        """The forces of the data, less their mean."""
+        forces = self.sampler.scale * jax.vmap(self.sampler.force, (None, 0))(z, self.sampler.data)
+        return forces - jnp.mean(forces, axis=0)
 
 
 def stationary_states(

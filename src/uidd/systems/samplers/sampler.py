@@ -141,7 +141,7 @@ class Sampler(eqx.Module):
         chunk = CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
         for first in range(0, chains, chunk):
             chosen = slice(first, min(first + chunk, chains))
-            starts, keys = _begun(self, _keys(seed, np.arange(chosen.start, chosen.stop)))
+            starts, keys = _begun(self.start, _keys(seed, np.arange(chosen.start, chosen.stop)))
             if start is not None:
                 starts = start[chosen]
             if by_kernel:
@@ -192,9 +192,9 @@ def _keys(seed: int, chains: np.ndarray) -> PRNGKeyArray:
 
 
 @compiled
-def _begun(sampler: Sampler, keys: PRNGKeyArray):
+def _begun(start: Callable[[PRNGKeyArray], State], keys: PRNGKeyArray):
     start_keys, keys = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
-    return jax.vmap(sampler.start)(start_keys), keys
+    return jax.vmap(start)(start_keys), keys
 
 
 @compiled
