@@ -26,8 +26,9 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
     """
     every = max(1, (size.burn_in + size.iterations) // SHOWN)
     iterations = SHOWN * every
-    parts, chains = [], max(1, size.pairs // (2 * SHOWN))
-    for k in range(2):
+    # As many pairs and models as the study has: the same programs serve.
+    parts, chains = [], max(1, size.pairs // SHOWN)
+    for k in range(size.seeds):
         run = problem.run(batch_size, chains, iterations, every=every, start=None, seed=seed + k)
         made = run.transitions()
         begun, increment = problem.identified(made.start, made.increment)

@@ -31,9 +31,9 @@ from .stages import (
     stacked,
 )
 
-MOST_HELD_OUT, MOST_STATES = 8_192, 65_536
-# States at which V, sigma and W learn, and that settle, for each in a batch.
-STATES_PER_BATCH, SETTLED_PER_BATCH = 32, 16
+MOST_HELD_OUT = 8_192
+# At how many states V, sigma and W learn, for each in a batch.
+STATES_PER_BATCH = 16
 # Standard deviations beyond which a state that follows the free drift has left the data.
 FAR = 12.0
 ANCHORS = 64
@@ -140,7 +140,7 @@ def fit_replicas(
     models = stacked([started(architecture, k) for k in range(count)])
     plain = stacked([started(architecture.plain, k) for k in range(count)])
     fields = free_fields(units)
-    stride = -(-shortest // min(MOST_STATES, STATES_PER_BATCH * plan.batch))
+    stride = -(-shortest // (STATES_PER_BATCH * plan.batch))
     some = [unit.start[::stride] for unit in units]
     f = _on_device([field.drift(states) for field, states in zip(fields, some, strict=True)])
     sigma = _on_device([field.root(states) for field, states in zip(fields, some, strict=True)])
@@ -158,10 +158,8 @@ def fit_replicas(
     if settle:
         steps = substeps * max(1, round(settle / float(parts[0].dt[0])))
         dt = units[0].dt[0] / substeps
-        thin = -(-start.shape[1] // (SETTLED_PER_BATCH * plan.batch))
         some = [
-            _settled(fields[k], member(models, k), start[k, ::thin], dt, steps, settle_keys[k])
-            for k in range(count)
+            _settled(fields[k], member(models, k), start[k], dt, steps, settle_keys[k]) for k in range(count)
         ]
         start = _on_device(some)
         f = _on_device([field.drift(np.asarray(states)) for field, states in zip(fields, some, strict=True)])
