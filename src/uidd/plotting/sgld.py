@@ -138,11 +138,21 @@ def _losses(panel: Any, study: Any, kind: str) -> None:
 
 
 def _states(panel: Any, study: Any, pair: tuple[int, int]) -> None:
+    """Both kinds of states, in the range of the true ones and half as much beside it; the rest is counted."""
     a, b = pair
+    true = study.paths["true end"][:, pair]
+    margin = 0.5 * np.ptp(true, axis=0)
+    low, high = true.min(axis=0) - margin, true.max(axis=0) + margin
     for which, colour in (("true", DATA), ("predicted", MODEL)):
         end = study.paths[f"{which} end"]
         panel.plot(end[:, a], end[:, b], color=colour, marker=".", ms=2, ls="none", alpha=0.4, label=which)
     panel.set(
         xlabel=f"$z_{a + 1}$", ylabel=f"$z_{b + 1}$", title=f"$b$ = {study.batch_size}, stationary states"
     )
+    predicted = study.paths["predicted end"][:, pair]
+    outside = int(np.sum(~np.all((predicted >= low) & (predicted <= high), axis=1)))
+    if outside:
+        panel.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        words = f"{outside} of {len(predicted)} predicted are outside"
+        panel.text(0.01, 0.01, words, transform=panel.transAxes, fontsize=7)
     panel.legend(fontsize=8, frameon=False, markerscale=4)
