@@ -12,6 +12,7 @@ FALLING = 4.0 ** -np.arange(7)
 def study(b, rate, full, half=None, **more):
     names = ("rate", "circulation_rate", "exact", "fisher", "fisher_exact")
     figures = dict.fromkeys(names, rate) | {f"{name}_error": 0.1 * FALLING[-1] for name in names}
+    figures["result"] = "ok"
     figures |= {"circulation_rate_plug_in": rate, "fisher_plug_in": rate, "seconds": 1.0, **more}
     if b is not None:
         figures["to_full"] = [full, 1e-9, full]
@@ -57,3 +58,11 @@ def test_a_table_has_no_column_without_an_entry():
     # All rows of a table are of one length.
     for block in "\n".join(lines).split("\n\n")[:3]:
         assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_a_result_that_is_not_ok_stands_in_the_table():
+    some = studies()
+    assert "result" not in table(ica(), some, compare(some))
+    some[1] = study(2, FALLING[1], FALLING[1], FALLING[1], result="astray")
+    rows = table(ica(), some, compare(some)).splitlines()
+    assert "| result |" in rows[0] and "| astray |" in rows[3] and "astray" not in rows[2]

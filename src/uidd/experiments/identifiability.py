@@ -141,7 +141,7 @@ def _driven(found: dict[tuple[str, str], list[Trial]]) -> list[str]:
 def _system_table(name: str, found: dict[tuple[str, str], list[Trial]]) -> str:
     """What varies over seeds, then what is found on average; two tables, so that they fit on a page."""
     system = CASES[name].system
-    height = f", barrier {system.barriers[0]:g}" if hasattr(system, "barriers") else ""
+    height = f", barrier {system.barriers[0]:g}" if CASES[name].wells else ""
     varied: list[tuple[str, ...]] = [("variation of", "grad V", "grad V, pooled", "f_irr", "EPR", "barrier")]
     means: list[tuple[str, ...]] = [("mean of", "EPR", "barrier", "drift error", "grad V error", "held out")]
     for model in MODELS:

@@ -34,6 +34,7 @@ class Case:
         simulate: From paths and frames to data; the seed is the same for all fits.
         draw: From a generator and a number to stationary states, for comparisons.
         driven: Whether it is out of equilibrium.
+        wells: Whether there are two, and a barrier between them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Case:
     simulate: Callable[[int, int], Trajectories]
     draw: Callable[[np.random.Generator, int], np.ndarray]
     driven: bool = True
+    wells: bool = False
 
 
 def _linear(name: str, strength: float) -> Case:
@@ -67,6 +69,7 @@ def _double_well(name: str, circulation: float) -> Case:
         lambda paths, frames: system.simulate(paths, frames, 0.02, seed=0),
         draw,
         circulation != 0,
+        wells=True,
     )
 
 
@@ -78,6 +81,7 @@ def _driven_wells(name: str, drive: float) -> Case:
         lambda paths, frames: system.simulate(paths, frames, seed=0),
         stationary_states,
         drive != 0,
+        wells=True,
     )
 
 

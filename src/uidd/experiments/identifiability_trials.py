@@ -116,7 +116,7 @@ def trial(size: Size, case_name: str, model: str, seed: int, data: Trajectories 
         with jax.enable_x64(True):
             local = np.asarray(_locally(fitted.model, jnp.asarray(points)))
         figures |= {"rate": float(local.mean()), "rate_error": float(local.std() / len(local) ** 0.5)}
-    if len(getattr(case.system, "minima", ())) == 2:
+    if case.wells:
         found = barrier(fitted, *case.system.minima)
         figures |= {"barrier": found.height, "barrier_error": found.standard_error}
         figures |= {"barrier_result": found.result.code}

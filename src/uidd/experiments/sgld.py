@@ -31,6 +31,8 @@ from .sgld_table import table
 
 # Batch sizes whose paths are followed from the beginning.
 FOLLOWED = (1, 64)
+# Share of the states astray above which means over the others are not to be trusted.
+MOST_ASTRAY = 0.01
 # Stationary states that are stored.
 STORED = 2_000
 
@@ -69,7 +71,7 @@ def study_batch(
     own = problem.identified(own)[0]
     astray = are_astray(own, states)
     # As many as there were, some of them twice: the same programs serve all batch sizes.
-    own = np.resize(own[~astray], own.shape)
+    own = np.resize(states if astray.all() else own[~astray], own.shape)
     rate = cross_fitted_entropy_production(replicas.refined, own, currents=replicas.currents(own))
     of_circulation = cross_fitted_entropy_production(replicas.refined, own)
     fisher = cross_fitted_fisher_information(replicas.refined, own, sampler.noise)
@@ -83,7 +85,7 @@ def study_batch(
         "gains": list(replicas.gains),
         "kept": list(replicas.trained),
         "misfit": list(replicas.misfit),
-        "result": replicas.result.code,
+        "result": "astray" if astray.mean() > MOST_ASTRAY else replicas.result.code,
         "seconds_data": recorded,
         "seconds_training": replicas.seconds,
     }

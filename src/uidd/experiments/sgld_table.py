@@ -32,6 +32,7 @@ def _rate_row(problem: Problem, study: BatchStudy) -> dict[str, str]:
         "of W alone": f"{f['circulation_rate']:.4g} +- {f['circulation_rate_error']:.2g}",
         "plug-in": f"{f['circulation_rate_plug_in']:.4g}",
         "published, 4 seeds": f"{min(theirs):g} to {max(theirs):g}" if theirs else "",
+        "result": "" if f["result"] == "ok" else f["result"],
     }
 
 
