@@ -168,7 +168,7 @@ def main() -> None:
         fit = uidd.fit(data, seed=0, progress=False)
         found = uidd.entropy_production(fit)
         off = (found.rate - exact) / np.hypot(found.standard_error, uncertain)
-        called = ", ".join(test.component for test in fit.tests if test.called_for) or "nothing"
+        called = ", ".join(test.what for test in fit.tests if test.called_for) or "nothing"
         print(
             f"{name}: EPR {found}, exact {exact:.4g} +- {uncertain:.2g}, {off:+.1f} standard errors; "
             f"called for: {called}; {fit.result}, {found.result.code}, {fit.seconds:.0f} s",

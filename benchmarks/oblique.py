@@ -58,7 +58,7 @@ def main() -> None:
         data = paths(dimension, pairs=options.pairs, seed=0)
         fit = uidd.fit(data, seed=0, progress=False)
         found = uidd.entropy_production(fit)
-        called = ", ".join(test.component for test in fit.tests if test.called_for) or "nothing"
+        called = ", ".join(test.what for test in fit.tests if test.called_for) or "nothing"
         print(
             f"D = {dimension:2d}  EPR / exact {found.rate / exact():.3f} +- "
             f"{found.standard_error / exact():.3f}"

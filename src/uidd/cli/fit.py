@@ -120,9 +120,10 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
 
 def how_it_went(fit: "Fit") -> str:
     """One line on how training ended and what is in the model."""
-    called = [test.component for test in fit.tests if test.called_for]
+    called = {"drift": "a drift that bends", "noise": "noise that varies"}
+    found = [called[test.what] for test in fit.tests if test.called_for]
     if fit.tests:
-        what = f"networks for {', '.join(called)}" if called else "linear model; the data call for no network"
+        what = f"the data call for {' and '.join(found)}" if found else "linear model; the data call for no more"
     else:
         what = (
             f"weights of epoch {fit.kept.epoch}"

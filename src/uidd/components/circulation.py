@@ -12,9 +12,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, State
 from .network import Network
+from .potential import AbstractPotential, Quadratic
 
 # Of fields in planes, whose number and that of their units multiply.
 MOST_READOUTS = 768
+# In kT above the level of the data: how far W may grow with e^V.
+HIGHEST = 4.0
+# Dimensions in which W has fields of a current beside its own, and the scales of their units.
+MOST_WITH_CURRENTS, CURRENT_SCALES = 4, (1.0, 2.0)
 
 
 class AbstractCirculation(eqx.Module):
@@ -112,6 +117,50 @@ class PlaneCirculation(AbstractCirculation):
         return half - half.T
 
 
+class CurrentCirculation(AbstractCirculation):
+    """W(z) = A(z) + g(z) B(z), g = 1 / (e^-x + e^-4), x = U(z) - u: fields, and the fields of a current.
+
+    e^-V f_irr = div(e^-V W): if W = e^V B the current is div B, whatever V is. A current that goes round a
+    hill or along a valley has a plain B, but a W that grows like e^V up the hill, which a few bounded units
+    cannot follow. U is a first estimate of V that stays as it is, u its level among the data; four kT above
+    it g levels off, so that nothing grows where no data are.
+
+    A constant B drives nothing where U = V; it is left at zero.
+    """
+
+    fields: AbstractCirculation
+    currents: AbstractCirculation
+    reference: AbstractPotential
+    level: Float[Array, ""]
+
+    def __call__(self, z: State) -> Matrix:
+        """W(z)."""
+        return self.fields(z) + self._growth(self.reference(z) - self.level)[0] * self.currents(z)
+
+    def with_divergence(self, z: State) -> tuple[Matrix, State]:
+        """div W = div A + g div B + B grad g, grad g = g (1 - g e^-4) grad U."""
+        A, div_A = self.fields.with_divergence(z)
+        B, div_B = self.currents.with_divergence(z)
+        g, slope = self._growth(self.reference(z) - self.level)
+        return A + g * B, div_A + g * div_B + slope * B @ self.reference.gradient(z)
+
+    def starting_at(self, circulation: Matrix) -> "CurrentCirculation":
+        """A = circulation, B = 0."""
+        still = self.currents.starting_at(0 * circulation)
+        return CurrentCirculation(self.fields.starting_at(circulation), still, self.reference, self.level)
+
+    def referring_to(self, potential: AbstractPotential, level: Array) -> "CurrentCirculation":
+        """The same fields with another U."""
+        return CurrentCirculation(self.fields, self.currents, potential, level)
+
+    @staticmethod
+    def _growth(x: Array) -> tuple[Array, Array]:
+        """g and dg/dx."""
+        share = jax.nn.sigmoid(HIGHEST - x)
+        g = jnp.exp(HIGHEST) * (1 - share)
+        return g, g * share
+
+
 class NoCirculation(AbstractCirculation):
     """W = 0: one dimension, or an equilibrium model."""
 
@@ -193,6 +242,12 @@ class Drawn:
         pairs = _all_pairs(dimension)
         if not pairs:
             return NoCirculation()
+        if dimension <= MOST_WITH_CURRENTS:
+            network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
+            finer = Network.drawn(dimension, len(pairs), self.width, CURRENT_SCALES, dense=True, key=key)
+            reference = Quadratic().build(dimension, key=key)
+            fields, currents = FieldCirculation(network, pairs), FieldCirculation(finer, pairs)
+            return CurrentCirculation(fields, currents, reference, jnp.zeros(()))
         if dimension <= 5:
             network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
             return FieldCirculation(network, pairs)

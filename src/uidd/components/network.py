@@ -62,14 +62,25 @@ class Network(eqx.Module):
         dense: bool = False,
         key: PRNGKeyArray,
     ) -> "Network":
-        """One hidden layer of tanh steps, laid out at several scales, and a zero readout.
+        """One hidden layer of tanh `steps`, and a zero readout."""
+        A, a = cls.steps(dimension, width, scales, dense=dense)
+        network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
+        hidden = tuple(jnp.asarray(part, jnp.result_type(float)) for part in (A, a))
+        network = eqx.tree_at(lambda n: n.hidden, network, (hidden,))
+        return network.starting_at(jnp.zeros(outputs))
+
+    @classmethod
+    def steps(
+        cls, dimension: int, width: int, scales: Sequence[float], *, dense: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A and a of units tanh(z A + a), laid out at several scales.
 
         A unit tanh(A . (z - c)) is a step across c of width 1 / |A|. Directions and |A| are those of a
         Gaussian whose size is the scale, and c is uniform over five standard deviations in every coordinate
         (the states are of unit size), so the steps cover where the data are and a margin around it. If
         `dense`, c is Gaussian and half as wide again as the states: finer where the data are.
         The points are a Sobol sequence, which fills space more evenly than random draws do, and the same
-        for every key. Units of one scale are neighbours: `scale_of_unit` tells them apart, so that each
+        every time. Units of one scale are neighbours: `scale_of_unit` tells them apart, so that each
         scale can have a prior of its own.
         """
         per_scale = -(-width // len(scales))
@@ -79,13 +90,7 @@ class Network(eqx.Module):
         A = scipy.stats.norm.ppf(points[:, :dimension]).T * scale / dimension**0.5
         place = points[:, dimension:].T
         c = 1.5 * scipy.stats.norm.ppf(place) if dense else 10 * place - 5
-        network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
-        hidden = (
-            jnp.asarray(A, jnp.result_type(float)),
-            jnp.asarray(-np.sum(A * c, axis=0), jnp.result_type(float)),
-        )
-        network = eqx.tree_at(lambda n: n.hidden, network, (hidden,))
-        return network.starting_at(jnp.zeros(outputs))
+        return A, -np.sum(A * c, axis=0)
 
     @staticmethod
     def _scale_of_unit(width: int, scales: int) -> np.ndarray:

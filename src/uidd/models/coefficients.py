@@ -9,12 +9,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from ..components import Network, PlaneCirculation, QuadraticPotential, ScaledDiffusion
+from ..components import CurrentCirculation, Network, PlaneCirculation, QuadraticPotential, ScaledDiffusion
 from ..dynamics import ComponentDynamics
 
 COMPONENTS = ("potential", "diffusion", "circulation")
 FROZEN, FREE = -2, -1
 WITH_CONSTANTS_OF_THEIR_OWN = (QuadraticPotential, PlaneCirculation)
+LABELLED_AS_WHOLES = (Network, ScaledDiffusion, CurrentCirculation, *WITH_CONSTANTS_OF_THEIR_OWN)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Coefficients:
             labelled = jax.tree.map(
                 lambda node, base=used: _labels(node, base),
                 part,
-                is_leaf=lambda n: isinstance(n, (Network, ScaledDiffusion, *WITH_CONSTANTS_OF_THEIR_OWN)),
+                is_leaf=lambda n: isinstance(n, LABELLED_AS_WHOLES),
             )
             leaves = jax.tree.leaves(labelled)
             used = max([used, *(int(leaf.max()) + 1 for leaf in leaves if leaf.size)])
@@ -85,6 +86,9 @@ class Coefficients:
             for node in jax.tree.leaves(part, is_leaf=lambda n: isinstance(n, Network)):
                 if isinstance(node, Network):
                     usual = (1e-3 if own == 0 else 1.0) * np.asarray(node.scales) ** 4
+            if isinstance(part, CurrentCirculation):
+                scales = (*part.fields.network.scales, *part.currents.network.scales)
+                usual = np.asarray(scales) ** 4.0
             if isinstance(part, QuadraticPotential) and part.bumps is not None:
                 terms = (self.group_owner == own).sum() - len(usual) - 1
                 usual = [*usual, *[1e-2] * terms, 1e-3 * part.bumps.scale**4]
@@ -123,6 +127,12 @@ def _labels(node, base: int):
         factor = jax.tree.map(lambda leaf: np.full(leaf.shape, FREE), node.factor)
         factor = eqx.tree_at(lambda f: f.diagonal, factor, np.full(node.factor.diagonal.shape, FROZEN))
         return eqx.tree_at(lambda n: n.factor, labelled, factor)
+    if isinstance(node, CurrentCirculation):
+        # A constant field of a current drives nothing; what it refers to stays as it is.
+        still = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), node)
+        used = base + len(node.fields.network.scales)
+        parts = _network_labels(node.fields.network, base, FREE), _network_labels(node.currents.network, used, FROZEN)
+        return eqx.tree_at(lambda n: (n.fields.network, n.currents.network), still, parts)
     if isinstance(node, WITH_CONSTANTS_OF_THEIR_OWN):
         # A network's bias would repeat the constant beside it (or add a constant to V): it stays at zero.
         labelled = jax.tree.map(

@@ -2,6 +2,7 @@
 
 from .ensemble import draw_ensemble as draw_ensemble
 from .fit import fit as fit
+from .gains import Gain as Gain
 from .held_out import HeldOutError as HeldOutError
 from .held_out import held_out_error as held_out_error
 from .history import EpochRecord as EpochRecord
@@ -14,5 +15,4 @@ from .records import Fit as Fit
 from .records import Trained as Trained
 from .replicas import Replicas as Replicas
 from .replicas import fit_replicas as fit_replicas
-from .selection import NetworkTest as NetworkTest
 from .trainable import Trainable as Trainable

@@ -59,6 +59,13 @@ class Candidates:
         sharp = sharpened(self.linear, self.free.dissipation)
         return self.start(self.architecture, sharp), self.start(self.architecture.plain, sharp)
 
+    @cached_property
+    def possible(self) -> tuple[str, ...]:
+        """The components that have a network."""
+        found = Coefficients.of(self.built)
+        own = set(found.component[found.penalised].tolist())
+        return tuple(name for k, name in enumerate(COMPONENTS) if k in own)
+
     def specification(self, on: tuple[str, ...]) -> Architecture:
         """The architecture with the networks that are in the model."""
         return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in on})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import overload
 
 from .._checks import fail
-from .._programs import make_room
+from .._programs import keep_programs, make_room
 from ..data import Trajectories
 from ..likelihood import AbstractLikelihood
 from ..models import Architecture
@@ -59,7 +59,8 @@ def fit(
     """Learn V, sigma and W from trajectories by maximum likelihood, with an ensemble around them.
 
     The data are split by trajectory into a training and a test part, and scaled to unit size. The best
-    linear model is found in closed form. Score tests say which components need a network; those are
+    linear model is found in closed form. Regressions of the increments say whether the drift bends and the
+    noise varies (see `Gain`); then V, W and sigma get networks, which are
     fitted by Gauss-Newton steps, each with a prior that the data choose (see `Search`). Architectures
     whose hidden layers have to be trained, such as the paper's, are trained by Adam instead.
 
@@ -98,6 +99,7 @@ def fit(
         arrays = [array.tolist() for array in weights(likelihood)]
         settings = (seed, architecture, repr(likelihood), plan, *arrays)
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
+    keep_programs()
     make_room()
     task = Task(data, seed, architecture, likelihood, plan, file, resume, progress)
     if isinstance(architecture, Trainable):

@@ -17,6 +17,8 @@ MOST_UNITS, SCALES = 192, (0.3, 1.0, 3.0)
 # Runge-Kutta steps an interval, tried in turn until twice as many make no difference beside the noise.
 STEPS = (1, 2, 4)
 MOST_ITERATIONS, TRIALS, REWEIGHTED = 12, 5, 4
+# Of the matrix that shapes a step.
+MOST_PRODUCTS = 4e10
 # Residuals beyond some standard deviations count little in the fit, and are cut off afterwards.
 BROAD, CUT = 3.0, 5.0
 # Noise that the flow carries along is believed to shrink and grow so far.
@@ -46,8 +48,7 @@ class FreeDrift:
         Drift, V, W and M enter the likelihood as products, and a model that starts far away gets lost where
         frames are far apart. This problem has no products, and its solution leaves a nearly linear one.
         """
-        generator, dimension = np.random.default_rng(0), pairs.start.shape[1]
-        chosen = generator.choice(len(pairs.dt), min(MOST_PAIRS, len(pairs.dt)), replace=False)
+        dimension, chosen = pairs.start.shape[1], _chosen(len(pairs.dt))
         some = tuple(jnp.asarray(part[chosen], jnp.result_type(float)) for part in pairs)
         # As many units as an information matrix of this size has room for.
         most = max(3, min(MOST_UNITS, MOST_COEFFICIENTS // dimension - dimension - 1))
@@ -65,10 +66,16 @@ class FreeDrift:
         return cls(hidden, C, _dissipation(hidden, C, some, steps), steps)
 
     def straightened(self, pairs: Transitions) -> Transitions:
-        """Increments as Euler's scheme would have made them from the same noise: dt f(z) + sqrt(2 M dt) xi.
+        """Increments as Euler's scheme would have made them from the same noise: dt f(z) + sqrt(2 M dt) xi."""
+        xi, drift = self.whitened(pairs)
+        noise = xi @ np.linalg.cholesky(2 * self.dissipation).T * np.sqrt(pairs.dt)[:, None]
+        return Transitions(pairs.start, drift * np.asarray(pairs.dt)[:, None] + noise, pairs.dt)
 
-        xi is the recorded noise, cut off at five standard deviations, over the root of its covariance at z:
-        noise is carried along by the flow, so that what arrives depends on z even where M does not.
+    def whitened(self, pairs: Transitions) -> tuple[np.ndarray, np.ndarray]:
+        """xi, the recorded noise over the root of its covariance at z, and the drift there.
+
+        Noise is cut off at five standard deviations. It is carried along by the flow, so that what arrives
+        depends on z even where M does not.
         """
         arrays = tuple(jnp.asarray(part, jnp.result_type(float)) for part in pairs)
         residuals, drift = _followed(self.hidden, self.coefficients, arrays, self.steps)
@@ -84,9 +91,21 @@ class FreeDrift:
         # Where few pairs are, the free drift may be wild: its flow is believed if it makes little difference.
         ratio = np.einsum("ij,nji->n", np.linalg.inv(2 * M), np.nan_to_num(Q, nan=np.inf)) / (len(M) * dt)
         Q = np.where(((ratio > LEAST) & (ratio < MOST))[:, None, None], Q, alone)
-        xi = np.linalg.solve(np.linalg.cholesky(Q), noise[:, :, None])
-        scaled = (np.linalg.cholesky(2 * M) @ xi)[:, :, 0] * np.sqrt(dt)[:, None]
-        return Transitions(pairs.start, drift * dt[:, None] + scaled, pairs.dt)
+        return np.linalg.solve(np.linalg.cholesky(Q), noise[:, :, None])[:, :, 0], drift
+
+    def fitted(self, pairs: Transitions) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the pairs the drift was fitted to, and xi of these as large as that of others would be.
+
+        A regression follows the noise of the pairs that it is fitted to. Of the variance of a pair it takes
+        the leverage h = x^T (X^T X)^-1 x, most where pairs are few, as if the noise were smaller there.
+        """
+        chosen = _chosen(len(pairs.dt))
+        some = Transitions(*(part[chosen] for part in pairs))
+        xi, _ = self.whitened(some)
+        X = np.asarray(_all_features(self.hidden, jnp.asarray(some.start, jnp.result_type(float))), np.float64)
+        X = X * np.sqrt(some.dt)[:, None]
+        h = np.sum(X * _solved(X.T @ X, X.T).T, axis=1)
+        return chosen, xi / np.sqrt(np.maximum(1 - h, 0.1))[:, None]
 
 
 def _features(hidden, z: State) -> Float[Array, " p"]:
@@ -113,13 +132,11 @@ def _regressed(hidden, pairs) -> np.ndarray:
     """The Euler regression, with the Cauchy weights of what it leaves, a few times over."""
     start, increment, dt = pairs
     root = np.sqrt(np.asarray(dt, np.float64))[:, None]
-    X = np.asarray(jax.vmap(lambda z: _features(hidden, z))(start), np.float64) * root
+    X = np.asarray(_all_features(hidden, start), np.float64) * root
     target, weight = np.asarray(increment, np.float64) / root, np.ones_like(root)
     C = np.zeros((X.shape[1], target.shape[1]))
     for _ in range(REWEIGHTED):
-        gram = X.T @ (weight * X)
-        gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
-        C = np.linalg.solve(gram, X.T @ (weight * target))
+        C = _solved(X.T @ (weight * X), X.T @ (weight * target))
         left = target - X @ C
         weight = 1 / (1 + np.sum((left / _spread(left)) ** 2, axis=1, keepdims=True) / BROAD**2)
     return C
@@ -131,7 +148,7 @@ def _iterated(hidden, C: np.ndarray, pairs, steps: int) -> np.ndarray:
         residuals, _ = _followed(hidden, C, pairs, steps)
         noise = _spread(residuals)
         cost = _cost(residuals, noise)
-        F, g = _normal_equations(hidden, C, pairs, steps, noise)
+        F, g = _normal_equations(hidden, C, pairs, residuals, noise, steps)
         F += 1e-9 * np.trace(F) / len(F) * np.eye(len(F))
         for _ in range(TRIALS):
             move = np.linalg.solve(F + damping * np.diag(np.diag(F)), g).reshape(C.shape)
@@ -147,22 +164,35 @@ def _iterated(hidden, C: np.ndarray, pairs, steps: int) -> np.ndarray:
     return C
 
 
-def _normal_equations(hidden, C, pairs, steps, noise) -> tuple[np.ndarray, np.ndarray]:
-    """J^T w J and J^T w r, with Cauchy weights w: a slip of the instrument must not bend the drift."""
-    F, g = np.zeros((C.size, C.size)), np.zeros(C.size)
-    for first in range(0, len(pairs[2]), CHUNK):
-        part = tuple(array[first : first + CHUNK] for array in pairs)
-        r, J = (
-            np.asarray(a, np.float64)
-            for a in _linearised(hidden, jnp.asarray(C, part[0].dtype), part[0], part[1], part[2], steps)
-        )
-        usable = np.isfinite(r).all(axis=1) & np.isfinite(J).all(axis=(1, 2))
-        r, J = r[usable] / noise, J[usable] / noise[:, None]
-        root = 1 / np.sqrt(1 + np.sum(r**2, axis=1) / BROAD**2)
-        J, r = (J * root[:, None, None]).reshape(-1, C.size), (r * root[:, None]).ravel()
+def _normal_equations(hidden, C, pairs, residuals, noise, steps) -> tuple[np.ndarray, np.ndarray]:
+    """J^T w J and J^T w r, with Cauchy weights w: a slip of the instrument must not bend the drift.
+
+    The first only shapes the steps: some pairs are enough for it where coefficients are many.
+    """
+    C, start, dt = jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[2]
+    weight = 1 / (1 + np.sum((residuals / noise) ** 2, axis=1) / BROAD**2)
+    usable = np.isfinite(residuals).all(axis=1) & np.isfinite(weight)
+    pull = np.where(usable[:, None], weight[:, None] * residuals / noise**2, 0.0)
+    g = np.asarray(_pulled(hidden, C, start, dt, jnp.asarray(pull, start.dtype), steps), np.float64).ravel()
+    F = np.zeros((C.size, C.size))
+    looked_at = min(len(dt), max(2 * len(C), int(MOST_PRODUCTS / (C.shape[1] * C.size**2))))
+    for first in range(0, looked_at, CHUNK):
+        rows = slice(first, min(first + CHUNK, looked_at))
+        J = np.asarray(_linearised(hidden, C, start[rows], dt[rows], steps), np.float64)
+        usable_here = usable[rows] & np.isfinite(J).all(axis=(1, 2))
+        J = np.where(usable_here[:, None, None], J / noise[:, None], 0.0)
+        J = (J * np.sqrt(np.where(usable_here, weight[rows], 0.0))[:, None, None]).reshape(-1, C.size)
         F += J.T @ J
-        g += J.T @ r
-    return F, g
+    return F * (len(dt) / looked_at), np.where(np.isfinite(g), g, 0.0)
+
+
+def _chosen(count: int) -> np.ndarray:
+    """The pairs that the drift is fitted to."""
+    return np.sort(np.random.default_rng(0).choice(count, min(MOST_PAIRS, count), replace=False))
+
+
+def _solved(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.linalg.solve(gram + 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram)), right)
 
 
 def _followed(hidden, C, pairs, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -215,12 +245,29 @@ def _residuals(hidden, C, start, increment, dt, steps):
 
 
 @compiled
-def _linearised(hidden, C, start, increment, dt, steps):
-    def one(z, increment, dt):
-        J = jax.jacrev(lambda C: _shift(hidden, C, z, dt, steps))(C)
-        return increment - _shift(hidden, C, z, dt, steps), J.reshape(len(z), -1)
+def _all_features(hidden, start):
+    return jax.vmap(lambda z: _features(hidden, z))(start)
 
-    return jax.vmap(one)(start, increment, dt)
+
+@compiled
+def _linearised(hidden, C, start, dt, steps):
+    def one(z, dt):
+        return jax.jacrev(lambda C: _shift(hidden, C, z, dt, steps))(C).reshape(len(z), -1)
+
+    return jax.vmap(one)(start, dt)
+
+
+@compiled
+def _pulled(hidden, C, start, dt, pull, steps):
+    """The gradient of sum pull . shift."""
+
+    def one(C, pair):
+        z, dt, pull = pair
+        return jnp.dot(pull, _shift(hidden, C, z, dt, steps))
+
+    zero = jnp.all(pull == 0, axis=1)
+    start = jnp.where(zero[:, None], 0.0, start)
+    return jax.grad(lambda C: jnp.sum(jax.lax.map(lambda p: one(C, p), (start, dt, pull), batch_size=CHUNK)))(C)
 
 
 @compiled

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from .gains import Gain
 from .history import EpochRecord
-from .selection import NetworkTest
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Leg:
         vector: The coefficients.
         precision: Of the priors.
         scheme: Steps and order of the likelihood; None if it was given.
-        tests: What the score tests found.
+        tests: Whether the drift bends and the noise varies.
         history: So far.
     """
 
@@ -28,7 +28,7 @@ class Leg:
     vector: np.ndarray
     precision: np.ndarray
     scheme: tuple[int, int] | None
-    tests: tuple[NetworkTest, ...]
+    tests: tuple[Gain, ...]
     history: tuple[EpochRecord, ...]
 
     def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
@@ -52,6 +52,6 @@ class Leg:
             vector=vector,
             precision=precision,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
-            tests=tuple(NetworkTest(**test) for test in plain["tests"]),
+            tests=tuple(Gain(**test) for test in plain["tests"]),
             history=tuple(EpochRecord(**record) for record in plain["history"]),
         )

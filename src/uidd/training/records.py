@@ -8,8 +8,8 @@ from ..data import Trajectories
 from ..dynamics import AbstractDrift
 from ..likelihood import AbstractLikelihood
 from ..models import Ensemble, Model
+from .gains import Gain
 from .history import EpochRecord
-from .selection import NetworkTest
 
 M = TypeVar("M", bound=AbstractDrift)
 
@@ -59,13 +59,13 @@ class Fit(Trained[Model]):
         ensemble: The model and what else the data could have given.
         start: How the linear start went.
         refined: The model with the best trained weights, whether they were kept or not.
-        tests: Whether the data called for the network of each component.
+        tests: Whether the drift bends and the noise varies, as far as the model takes it up.
     """
 
     ensemble: Ensemble
     start: Result
     refined: Model
-    tests: tuple[NetworkTest, ...]
+    tests: tuple[Gain, ...]
 
     @property
     def models(self) -> tuple[Model, ...]:

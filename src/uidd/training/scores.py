@@ -1,6 +1,6 @@
 """Passes over the data: log-densities, their gradients, and how well the data could know each weight."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -10,7 +10,6 @@ from jax.flatten_util import ravel_pytree
 
 from .._programs import compiled
 from ..data import Transitions
-from ..dynamics import AbstractDynamics
 from ..likelihood import AbstractGaussian, AbstractLikelihood
 from ..models import Coefficients
 
@@ -171,13 +170,6 @@ def fisher(
     return total * (len(data) / len(seen))
 
 
-def rows_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> float:
-    """How many random rows `fisher` is made of; infinitely many where nothing is random."""
-    pairs, rows = _pairs_of_information(weights, likelihood, data), _rows_of(likelihood, data)
-    exact = pairs == len(data) and isinstance(likelihood, AbstractGaussian) and rows <= MOST_ROWS
-    return float("inf") if exact else pairs * min(rows, MOST_ROWS)
-
-
 def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
     """Of one pair: the numbers in mean and covariance, or one draw."""
     dimension = data.pairs.start.shape[1]
@@ -188,15 +180,6 @@ def _pairs_of_information(weights: Coefficients, likelihood: AbstractLikelihood,
     rows = _rows_of(likelihood, data)
     affordable = MOST_INFORMATION // (min(rows, MOST_ROWS) * len(weights.vector) ** 2)
     return min(len(data), max(FEWEST_PAIRS, affordable), MOST_MIXED if rows > MOST_ROWS else len(data))
-
-
-def straightened(dynamics: AbstractDynamics, likelihood: AbstractGaussian, data: Sample) -> Sample:
-    """The pairs as Euler's scheme would have made them: what asks about a model needs no finer likelihood."""
-    found = [
-        np.asarray(_straightened(dynamics, likelihood, pairs), np.float64)[:count]
-        for pairs, count, _ in data.segments()
-    ]
-    return replace(data, pairs=Transitions(data.pairs.start, np.concatenate(found), data.pairs.dt))
 
 
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -263,8 +246,3 @@ def _rows(chosen, frozen, likelihood, start, dt, keys):
         return jax.vmap(pullback)(mixed)[0]
 
     return _in_chunks(one, start, dt, keys)
-
-
-@compiled
-def _straightened(dynamics, likelihood, pairs):
-    return _in_chunks(lambda *pair: likelihood.straightened(dynamics, *pair), *pairs)

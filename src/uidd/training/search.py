@@ -9,7 +9,6 @@ import numpy as np
 from .._types import Result
 from ..dynamics import ComponentDynamics
 from ..likelihood import (
-    AbstractGaussian,
     AbstractLikelihood,
     Cubature,
     EulerMaruyama,
@@ -19,13 +18,13 @@ from ..likelihood import (
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
+from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
 from .gauss_newton import Solution, carried_over, climb, know_enough
 from .history import EpochRecord
 from .leg import Leg
 from .local_posterior import MEANINGLESS
 from .rim import Rim
-from .scores import Sample, mean_loss, straightened
-from .selection import networks_called_for
+from .scores import Sample, mean_loss
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 131_072
@@ -36,8 +35,6 @@ ENOUGH, TOO_MUCH = 4.0, 8.0
 MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
 # Pairs that count in the choice while the model may still be wild beyond the others.
 TAME = 0.98
-# In standard deviations: a drift that is still rough makes noise look as if it varied by some tens.
-BEYOND_DOUBT = 100.0
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -84,25 +81,19 @@ class Search:
         if self.likelihood is None:
             choice = self._chosen(self.candidates.plain)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
-        everything = Coefficients.of(self.candidates.built)
-        some = self.data.some(2 * FEW, np.random.default_rng([self.seed, 0]))
-        if self.likelihood is None:
-            some = replace(some, pairs=self.candidates.linear.straightened(some.pairs))
-        possible = tuple(sorted(set(everything.component[everything.penalised].tolist())))
-        tests = ()
+        possible = self.candidates.possible
+        some = self.data.some(MOST_PAIRS, np.random.default_rng([self.seed, 0]))
+        tests, fold = (), folds_of(some.block)
         if possible:
-            tests = networks_called_for(
-                everything,
-                self.likelihood or EulerMaruyama(),
-                some,
-                dict.fromkeys(possible, ~everything.penalised),
-                everything.usual_precision,
-                seed=self.seed,
-            )
-        called = [test.component for test in tests if test.called_for]
-        # A drift that is not bent enough makes noise look as if it varied: V and W come first.
-        drifting = tuple(COMPONENTS[k] for k in possible if COMPONENTS[k] != "diffusion")
-        on = (drifting or tuple(COMPONENTS[k] for k in possible)) if called else ()
+            drift = drift_gain(*some.pairs, fold)
+            noise = Gain("noise", "", 0.0, 1.0)
+            if not drift.called_for:
+                noise = noise_gain(some.pairs.start, linear_residuals(*some.pairs), fold)
+            tests = (drift, noise)
+        called = any(test.called_for for test in tests)
+        # What bends is the drift: V and W both get their networks, and the priors sort out which.
+        on = tuple(name for name in possible if name != "diffusion") or possible
+        on = on if called else ()
         weights = Coefficients.of(self.candidates.model(on))
         first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
         return Leg("start", on, weights.vector, weights.usual_precision, scheme, tests, (first,))
@@ -111,26 +102,16 @@ class Search:
         """The next leg; the last one, `all`, comes with its solution.
 
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
-        W come by nearly linear problems, with the noise given (`drift`). If what they leave says that the
-        noise varies, sigma's network comes in. Then everything moves under the finer likelihood (`few`),
-        which is asked about sigma once more, and all pairs have their say (`many`, `all`). Units that the
+        W come by nearly linear problems, with the noise given (`drift`). If what it leaves says that the
+        noise varies, sigma's network comes in, too. Then everything moves under the finer likelihood (`few`),
+        and all pairs have their say (`many`, `all`). Units that the
         data do not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
-            straight = self._straightened()
-            leg = self._drifted(leg, straight)
-            leg = self._asked_about_noise(leg, EulerMaruyama(), straight, least=BEYOND_DOUBT)
-            return (self._drifted(leg, straight) if "diffusion" in leg.on else leg), None
+            leg, straight = self._asked_about_noise(leg), self._straightened()
+            return self._drifted(leg, straight), None
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", FEW, 24, 2 * ENOUGH)
-        if leg.name == "few" and "diffusion" not in leg.on:
-            # On the pairs that V and W are fitted to: elsewhere what they miss would look like noise.
-            fitted, likelihood = self._part("few", FEW), self.likelihood_of(leg)
-            if isinstance(likelihood, AbstractGaussian):
-                fitted, likelihood = straightened(self.dynamics_of(leg), likelihood, fitted), EulerMaruyama()
-            leg = self._asked_about_noise(leg, likelihood, fitted)
-            if "diffusion" in leg.on:
-                return self._drifted(leg, self._straightened()), None
         if leg.name == "few" and len(self.data) > 2 * MANY:
             return self._climbed(leg, "many", MANY, 12, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
@@ -189,7 +170,7 @@ class Search:
         both = tuple(name for name in leg.on if name != "diffusion")
         stages = [*(((name,), 2, True) for name in both), (both, 12, True), (both, 6, False)]
         if "diffusion" in leg.on:
-            stages = [(COMPONENTS, 8, False)]
+            stages = [*stages[:-1], (COMPONENTS, 12, False)]
         solution = carried_over(weights, leg.precision)
         for moving, steps, far in stages:
             solution = climb(
@@ -247,23 +228,18 @@ class Search:
         likelihood = self._chosen(dynamics, bent=bool(leg.on), counted=counted).likelihood
         return likelihood.steps, likelihood.order
 
-    def _asked_about_noise(
-        self, leg: Leg, likelihood: AbstractLikelihood, data: Sample, *, least: float = 0.0
-    ) -> Leg:
-        """Test sigma's network where V and W are fitted to `data`; it comes in if it is called for."""
-        present, name = self.dynamics_of(leg), "diffusion"
-        on = tuple(each for each in COMPONENTS if each in leg.on or each == name)
-        grown = Coefficients.of(self.candidates.continued(present, on))
-        own = COMPONENTS.index(name)
-        readouts = grown.penalised & (grown.component == own)
-        if not readouts.any():
+    def _asked_about_noise(self, leg: Leg) -> Leg:
+        """Whether the noise varies that the free drift leaves; then sigma's network comes in."""
+        if "diffusion" not in self.candidates.possible:
             return leg
-        precision = self.candidates.carried(grown, leg.on, leg.precision)
-        (test,) = networks_called_for(grown, likelihood, data, {own: ~readouts}, precision, seed=self.seed)
-        tests = tuple(test if each.component == name else each for each in leg.tests)
-        if not test.called_for or test.excess < least:
-            return replace(leg, tests=tests)
-        return replace(leg, on=on, vector=grown.vector, precision=precision, tests=tests)
+        chosen, xi = self.candidates.free.fitted(self.data.pairs)
+        noise = noise_gain(self.data.pairs.start[chosen], xi, folds_of(self.data.block[chosen]))
+        leg = replace(leg, tests=tuple(noise if each.what == "noise" else each for each in leg.tests))
+        if not noise.called_for:
+            return leg
+        on = tuple(each for each in COMPONENTS if each in leg.on or each == "diffusion")
+        weights = Coefficients.of(self.candidates.model(on))
+        return replace(leg, on=on, vector=weights.vector, precision=weights.usual_precision)
 
     def _trimmed(self, leg: Leg, solution: Solution) -> tuple[Leg, Solution]:
         """Without the networks of sigma and W whose units have all been switched off."""
@@ -278,6 +254,10 @@ class Search:
             smaller = Coefficients.of(self.candidates.continued(weights.dynamics(solution.vector), on))
             solution = replace(solution.without(weights, k), vector=smaller.vector)
             leg = replace(leg, on=on, vector=smaller.vector, precision=solution.precision)
+            if name == "diffusion":
+                # What looked like varying noise was a drift that was still rough.
+                left = Gain("noise", "", 0.0, 1.0)
+                leg = replace(leg, tests=tuple(left if each.what == "noise" else each for each in leg.tests))
         return leg, solution
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:

@@ -1,0 +1,162 @@
+"""Does the drift bend, does the noise vary: what a regression gains on pairs that it was not fitted to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb, exp
+
+import numpy as np
+
+from ..components import Network
+from .telling_coordinates import independent_components
+
+# Of calling for a network where none is needed, in one fit.
+LARGEST_CHANCE = 1e-4
+FOLDS = 8
+# Whitened states are themselves within so many standard deviations, and bounded beyond; residuals are cut.
+REACH, CUT = 4.0, 5.0
+# Features of all products up to third degree where they are no more than these, and pairs looked at.
+MOST_PRODUCTS, MOST_PAIRS = 500, 300_000
+# Scales of steps, in standard deviations, and how many of each.
+STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
+# Ridges are those that suit a bend of so many nats over all pairs; without bound, none.
+EXPECTED = (10.0, 100.0, 1000.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a bent drift, or a noise that varies, gains in log-density on pairs that took no part in its fit.
+
+    If the model without it is right, the density of the other model, fitted elsewhere, is on average no
+    larger: E e^gain <= 1, whatever it is and however many numbers it has. So by Markov's inequality a gain of
+    g nats has a chance of e^-g at most, times the number of regressions tried. Pairs of one path stay in one
+    fold, so that those fitted and those asked are apart.
+
+    Attributes:
+        what: `drift` or `noise`.
+        features: The regression that gained most.
+        nats: Its gain.
+        chance: The bound.
+    """
+
+    what: str
+    features: str
+    nats: float
+    chance: float
+
+    @property
+    def called_for(self) -> bool:
+        """Beyond doubt."""
+        return self.chance < LARGEST_CHANCE
+
+
+def drift_gain(start: np.ndarray, increment: np.ndarray, dt: np.ndarray, fold: np.ndarray) -> Gain:
+    """Of drifts in products and steps of the states over linear ones.
+
+    The mean of an increment is linear in the state for every linear drift, whatever the noise and however
+    far apart the frames are, so no likelihood is needed. Where frames are not evenly spaced the linear part
+    has coefficients that depend on dt.
+    """
+    z, root = _whitened(start), np.sqrt(dt)[:, None]
+    u, base = _bounded(z), np.concatenate([np.ones_like(root), z], axis=1) * root
+    if np.ptp(dt) > 1e-3 * dt.mean():
+        longer = (dt / dt.mean())[:, None]
+        base = np.concatenate([base, longer * base, longer**2 * base], axis=1)
+    target = increment / root
+    return _largest("drift", base, ((n, root * f) for n, f in _features(u)), target, fold)
+
+
+def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
+    """What the best linear mean leaves of the increments, of unit covariance."""
+    root = np.sqrt(dt)[:, None]
+    base = np.concatenate([np.ones_like(root), start], axis=1) * root
+    left = increment / root
+    left = left - base @ np.linalg.lstsq(base, left, rcond=None)[0]
+    return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
+
+
+def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:
+    """Of variances and covariances in products and steps of the states over constant ones.
+
+    Args:
+        start: States `(n, D)`.
+        residuals: What a model of the drift leaves, over the root of its covariance.
+        fold: Of every pair.
+    """
+    u, (i, j) = _bounded(_whitened(start)), np.tril_indices(residuals.shape[1])
+    cut = np.clip(residuals, -CUT, CUT)
+    squares = cut[:, i] * cut[:, j]
+    features = ((name, np.concatenate([u, f], axis=1)) for name, f in _features(u))
+    return _largest("noise", np.ones((len(u), 1)), features, squares, fold)
+
+
+def folds_of(block: np.ndarray) -> np.ndarray:
+    """Folds of about equal size; what belongs to one block stays together."""
+    return np.unique(block, return_inverse=True)[1] * FOLDS // (len(np.unique(block)) or 1) % FOLDS
+
+
+def _largest(what: str, base, features: Iterator, target, fold) -> Gain:
+    found = [(gain, name) for name, extra in features for gain in _gains(base, extra, target, fold)]
+    if not found:
+        return Gain(what, "", 0.0, 1.0)
+    gain, name = max(found)
+    return Gain(what, name, gain, min(1.0, len(found) * exp(min(-gain, 0.0))))
+
+
+def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.ndarray) -> list[float]:
+    """Held-out gains of `base` and `extra` over `base` alone, one for each ridge."""
+    extra = extra / (extra.std(axis=0) + 1e-12)
+    X, used = np.concatenate([base, extra], axis=1), base.shape[1]
+    left = target - base @ np.linalg.lstsq(base, target, rcond=None)[0]
+    limit = CUT * left.std(axis=0)
+    left = np.clip(left, -limit, limit)
+    left = np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
+    members = [fold == k for k in range(FOLDS) if (fold == k).any()]
+    if len(members) < 2 or len(left) < 4 * X.shape[1]:
+        return []
+    grams, products = zip(*((X[m].T @ X[m], X[m].T @ left[m]) for m in members), strict=True)
+    whole, all_products = sum(grams), sum(products)
+    tiny = 1e-9 * np.trace(whole) / len(whole)
+    found = []
+    for expected in EXPECTED:
+        ridge = np.full(X.shape[1], tiny)
+        ridge[used:] += extra.shape[1] * len(X) / (2 * expected)
+        total = 0.0
+        for gram, product in zip(grams, products, strict=True):
+            rest, other = whole - gram, all_products - product
+            B = np.linalg.solve(rest + np.diag(ridge), other)
+            plain = np.linalg.solve(rest[:used, :used] + tiny * np.eye(used), other[:used])
+            total += np.sum(B * (product - gram @ B / 2))
+            total -= np.sum(plain * (product[:used] - gram[:used, :used] @ plain / 2))
+        found.append(float(total))
+    return found
+
+
+def _whitened(states: np.ndarray) -> np.ndarray:
+    """Zero mean, unit covariance, along the directions that are least Gaussian."""
+    if states.shape[1] == 1:
+        return (states - states.mean(axis=0)) / states.std(axis=0)
+    A = independent_components(states[:: -(-len(states) // 20_000)])
+    return (states - states.mean(axis=0)) @ A
+
+
+def _bounded(u: np.ndarray) -> np.ndarray:
+    inside = np.clip(u, -REACH, REACH)
+    return inside + np.tanh(u - inside)
+
+
+def _features(u: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Products of second and third degree, and steps across the data."""
+    count, dimension = u.shape
+    degrees = (2, 3) if comb(dimension + 3, 3) <= MOST_PRODUCTS else (2,)
+    terms = [
+        np.prod(u[:, list(place)], axis=1)
+        for degree in degrees
+        for place in combinations_with_replacement(range(dimension), degree)
+    ]
+    if degrees == (2,):
+        terms += list((u**3).T)
+    yield "products", np.stack(terms, axis=1)
+    for name, (scale, width) in STEPS.items():
+        A, a = Network.steps(dimension, width, (scale,), dense=True)
+        yield name, np.tanh(u @ A + a)
