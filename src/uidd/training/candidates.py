@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..components import AbstractCirculation, AbstractDiffusion
+from ..components import AbstractCirculation, AbstractDiffusion, AbstractPotential, CurrentCirculation
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
 from ..models import Architecture, Coefficients
@@ -82,6 +82,23 @@ class Candidates:
             [getattr(built, place) for place in places],
         )
 
+    def at_rest(self, present: ComponentDynamics) -> ComponentDynamics:
+        """The same model without a current."""
+        still = present.circulation_component.starting_at(jnp.zeros((self.pairs.start.shape[1],) * 2))
+        return eqx.tree_at(lambda d: d.circulation_component, present, still)
+
+    def referring(self, present: ComponentDynamics, reference: np.ndarray) -> ComponentDynamics:
+        """The same model with a W that refers to a V of these coefficients, where it refers to one."""
+        W = present.circulation_component
+        if not isinstance(W, CurrentCirculation):
+            return present
+        weights = Coefficients.of(present)
+        vector = weights.vector
+        vector[weights.component == COMPONENTS.index("potential")] = reference
+        V = weights.dynamics(vector).potential_component
+        level = _mean(V, self.pairs.start)
+        return eqx.tree_at(lambda d: d.circulation_component, present, W.referring_to(V, level))
+
     def continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
         """The same model with the networks of sigma and W as in `on`: put in, or left out, at their means."""
         full, plain = self.bent
@@ -105,7 +122,7 @@ class Candidates:
         return found
 
 
-def _mean(field: AbstractDiffusion | AbstractCirculation, states: np.ndarray) -> Array:
+def _mean(field: AbstractDiffusion | AbstractCirculation | AbstractPotential, states: np.ndarray) -> Array:
     """Over some of the states."""
     some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
     return jax.vmap(field)(some).mean(axis=0)

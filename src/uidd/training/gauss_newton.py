@@ -67,16 +67,13 @@ def climb(
     enough: float,
     seed: int,
     moving: tuple[str, ...] = COMPONENTS,
-    far: bool = False,
     near: bool = False,
-    metric: AbstractLikelihood | None = None,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution and pairs are many, over the recorded ones. On the way it may be that of
-    another likelihood, `metric`: steps are a little longer or shorter then, and end in the same place.
+    start is `near` the solution and pairs are many, over the recorded ones.
 
     With every step the precisions go to the maximum of the evidence of this quadratic model (MacKay's
     iteration): a group that the data do not call for gets an infinite precision and vanishes. Where the
@@ -84,8 +81,8 @@ def climb(
     is taken only if the data's log-density changes as the model says; otherwise the precisions stay, the
     step is damped until it keeps a part of its promise (Marquardt), and the next change is a smaller one.
 
-    Where the start is `far` away, precisions stay as they are and no pair counts as an outlier; where it is
-    `near`, they may become anything at once. Only the components named in `moving` move.
+    Where the start is `near` the solution, or the problem is linear, precisions may become anything at once.
+    Only the components named in `moving` move.
     """
     generator = np.random.default_rng(seed)
     vector, precision = solution.vector, solution.precision
@@ -93,7 +90,7 @@ def climb(
     seen = data.some(MOST_FISHER_PAIRS, generator)
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
-    floor = -1e30 if far else middle - BELOW_MEDIAN
+    floor = middle - BELOW_MEDIAN
     recorded = near and know_enough(data, weights)
     F = found = None
 
@@ -109,7 +106,7 @@ def climb(
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
         if F is None:
-            F = fisher(weights, vector, metric or likelihood, seen, seed=seed + step) * (
+            F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (
                 len(data) / len(seen)
             )
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
@@ -117,17 +114,15 @@ def climb(
             break
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
         before = found.value - rim.cost(weights, vector)
-        taken, whole = False, far
-        if not far:
-            x, tuned = quadratic.solved(weights, precision, pace)
-            promised, kept = rise(quadratic, before, x)
-            taken = kept > promised - abs(promised) / 2 - LEEWAY
-            # A prior that was loosened as far as it may be in one step has not had its way yet.
-            held = bool((tuned < 1.01 * precision / pace).any())
-            whole = taken and pace == widest and not held
-            pace = widest if taken else min(pace**0.5, PACE)
-            if taken:
-                vector, precision, gain = x, tuned, abs(promised - kept)
+        x, tuned = quadratic.solved(weights, precision, pace)
+        promised, kept = rise(quadratic, before, x)
+        taken = kept > promised - abs(promised) / 2 - LEEWAY
+        # A prior that was loosened as far as it may be in one step has not had its way yet.
+        held = bool((tuned < 1.01 * precision / pace).any())
+        whole = taken and pace == widest and not held
+        pace = widest if taken else min(pace**0.5, PACE)
+        if taken:
+            vector, precision, gain = x, tuned, abs(promised - kept)
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)

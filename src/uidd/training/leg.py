@@ -18,6 +18,7 @@ class Leg:
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.
+        reference: V's coefficients in what W refers to; none before there is one.
         scheme: Steps and order of the likelihood; None if it was given.
         tests: Whether the drift bends and the noise varies.
         history: So far.
@@ -27,6 +28,7 @@ class Leg:
     on: tuple[str, ...]
     vector: np.ndarray
     precision: np.ndarray
+    reference: np.ndarray
     scheme: tuple[int, int] | None
     tests: tuple[Gain, ...]
     history: tuple[EpochRecord, ...]
@@ -40,17 +42,18 @@ class Leg:
             "tests": [asdict(test) for test in self.tests],
             "history": [asdict(record) for record in self.history],
         }
-        return plain, [self.vector, self.precision]
+        return plain, [self.vector, self.precision, self.reference]
 
     @classmethod
     def from_container(cls, stored: tuple[dict[str, Any], list[np.ndarray]]) -> "Leg":
         """The inverse."""
-        plain, (vector, precision) = stored
+        plain, (vector, precision, reference) = stored
         return cls(
             name=plain["name"],
             on=tuple(plain["on"]),
             vector=vector,
             precision=precision,
+            reference=reference,
             scheme=tuple(plain["scheme"]) if plain["scheme"] else None,
             tests=tuple(Gain(**test) for test in plain["tests"]),
             history=tuple(EpochRecord(**record) for record in plain["history"]),

@@ -1,6 +1,6 @@
 """Passes over the data: log-densities, their gradients, and how well the data could know each weight."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -10,7 +10,8 @@ from jax.flatten_util import ravel_pytree
 
 from .._programs import compiled
 from ..data import Transitions
-from ..likelihood import AbstractGaussian, AbstractLikelihood
+from ..dynamics import solve_lower
+from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
@@ -79,12 +80,51 @@ def log_densities(
     weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample
 ) -> np.ndarray:
     """The log-density of every pair."""
+    if isinstance(likelihood, AbstractGaussian) and not isinstance(likelihood, EulerMaruyama):
+        return whitened(weights, vector, likelihood, data).log_densities
     chosen = weights.unravelled(vector)
     return np.concatenate(
         [
             np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count]
             for pairs, count, _ in data.segments()
         ]
+    )
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """What a model leaves of the increments.
+
+    Attributes:
+        noise: L^-1 (increment - m), white if the model is right, `(n, D)`.
+        log_densities: Of every pair.
+        straight: The pairs as Euler's scheme would have made them of the same noise, f dt + sigma sqrt(dt) xi.
+    """
+
+    noise: np.ndarray
+    log_densities: np.ndarray
+    straight: Sample
+
+
+def whitened(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractGaussian, data: Sample
+) -> Whitened:
+    """One pass, without gradients.
+
+    Euler's likelihood of the straight pairs has the same solution as the likelihood of the recorded ones up
+    to the square of what the drift does to a deviation within one interval: xi is white given the state, so
+    the equations for the coefficients are unbiased, and their weights nearly the best ones. It takes a tenth
+    of the time.
+    """
+    chosen, parts = weights.unravelled(vector), []
+    for pairs, count, _ in data.segments():
+        found = _whitened(chosen, weights.frozen, likelihood, pairs)
+        parts.append([np.asarray(part, np.float64)[:count] for part in found])
+    noise, log_volume, straight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    straight = np.where(np.isfinite(straight), straight, data.pairs.increment)
+    density = -np.sum(noise**2, axis=1) / 2 - log_volume
+    return Whitened(
+        noise, density, replace(data, pairs=Transitions(data.pairs.start, straight, data.pairs.dt))
     )
 
 
@@ -246,3 +286,17 @@ def _rows(chosen, frozen, likelihood, start, dt, keys):
         return jax.vmap(pullback)(mixed)[0]
 
     return _in_chunks(one, start, dt, keys)
+
+
+@compiled
+def _whitened(chosen, frozen, likelihood, pairs):
+    dynamics = eqx.combine(chosen, frozen)
+
+    def one(start, increment, dt):
+        shift, L = likelihood.moments(dynamics, start, dt)
+        f, sigma = dynamics.drift_and_diffusion(start)
+        xi = solve_lower(L, increment - shift)
+        log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
+        return xi, log_volume, f * dt + jnp.sqrt(dt) * sigma @ xi
+
+    return _in_chunks(one, *pairs)

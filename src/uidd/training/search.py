@@ -9,6 +9,7 @@ import numpy as np
 from .._types import Result
 from ..dynamics import ComponentDynamics
 from ..likelihood import (
+    AbstractGaussian,
     AbstractLikelihood,
     Cubature,
     EulerMaruyama,
@@ -19,15 +20,17 @@ from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
 from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
-from .gauss_newton import Solution, carried_over, climb, know_enough
+from .gauss_newton import Solution, carried_over, climb
 from .history import EpochRecord
 from .leg import Leg
 from .local_posterior import MEANINGLESS
 from .rim import Rim
-from .scores import Sample, mean_loss
+from .scores import Sample, mean_loss, whitened
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW, MANY = 16_384, 131_072
+# Of making the pairs straight anew; each leaves a part of the way that is as small as an interval is short.
+ROUNDS = 6
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 4.0, 8.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
@@ -35,6 +38,7 @@ ENOUGH, TOO_MUCH = 4.0, 8.0
 MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
 # Pairs that count in the choice while the model may still be wild beyond the others.
 TAME = 0.98
+NONE = np.zeros(0)
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -96,7 +100,7 @@ class Search:
         on = on if called else ()
         weights = Coefficients.of(self.candidates.model(on))
         first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
-        return Leg("start", on, weights.vector, weights.usual_precision, scheme, tests, (first,))
+        return Leg("start", on, weights.vector, weights.usual_precision, NONE, scheme, tests, (first,))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
         """The next leg; the last one, `all`, comes with its solution.
@@ -108,14 +112,13 @@ class Search:
         data do not call for are switched off by their priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
-            leg, straight = self._asked_about_noise(leg), self._straightened()
-            return self._drifted(leg, straight), None
+            return self._drifted(self._asked_about_noise(leg)), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", FEW, 24, 2 * ENOUGH)
+            return self._climbed(leg, "few", 2 * FEW, 8, 2 * ENOUGH)
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 12, 3 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 4, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
-        return self._climbed(leg, "all", len(self.data), 8, ENOUGH)
+        return self._climbed(leg, "all", len(self.data), 4, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
@@ -143,11 +146,14 @@ class Search:
         weights = Coefficients.of(self.candidates.plain)
         scheme = None if self.likelihood is not None else (1, 4)
         record = EpochRecord(0, 0, float("nan"), float("nan"))
-        return Leg("start", (), weights.vector, weights.usual_precision, scheme, (), (record,))
+        return Leg("start", (), weights.vector, weights.usual_precision, NONE, scheme, (), (record,))
 
     def dynamics_of(self, leg: Leg) -> ComponentDynamics:
         """The model at the end of a leg."""
-        return Coefficients.of(self.candidates.model(leg.on)).dynamics(leg.vector)
+        model = self.candidates.model(leg.on)
+        if len(leg.reference):
+            model = self.candidates.referring(model, leg.reference)
+        return Coefficients.of(model).dynamics(leg.vector)
 
     def likelihood_of(self, leg: Leg) -> AbstractLikelihood:
         """The transition density that a leg used."""
@@ -157,66 +163,78 @@ class Search:
         """The pairs of a leg."""
         return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
 
-    def _straightened(self) -> Sample:
+    def _straightened(self, size: int) -> Sample:
         """Some pairs as Euler's scheme would have made them."""
-        some = self._part("few", FEW)
+        some = self._part("few", size)
         return replace(some, pairs=self.candidates.free.straightened(some.pairs))
 
-    def _drifted(self, leg: Leg, straight: Sample) -> Leg:
-        """V and W for the free drift: each given the other, a linear problem, then both, then the priors."""
-        weights = Coefficients.of(self.dynamics_of(leg))
-        rim = self.rim if "potential" in leg.on else Rim.none(straight.pairs.start.shape[1])
-        # A constant noise is known from the free drift; one that varies is found along with the rest.
+    def _drifted(self, leg: Leg) -> Leg:
+        """V and W for the free drift: V without W, then W for this V, then both, and sigma with them.
+
+        Without W, V makes -M grad V + div M as like the drift as it can be. Where the states are stationary
+        what it leaves is the current, which is orthogonal to all gradients, however fast it turns. What V
+        then is serves W as its reference. Both problems are linear, so their priors may be found at once.
+        """
+        present = self.dynamics_of(leg)
+        if "potential" in leg.on:
+            present = self.candidates.at_rest(present)
+        rim = self.rim if "potential" in leg.on else Rim.none(len(present.potential_component.slope))
+        weights, many = Coefficients.of(present), self._straightened(4 * FEW)
+        solution, reference = carried_over(weights, leg.precision), leg.reference
         both = tuple(name for name in leg.on if name != "diffusion")
-        stages = [*(((name,), 2, True) for name in both), (both, 12, True), (both, 6, False)]
-        if "diffusion" in leg.on:
-            stages = [*stages[:-1], (COMPONENTS, 12, False)]
-        solution = carried_over(weights, leg.precision)
-        for moving, steps, far in stages:
+        stages = [((name,), many, 2, True) for name in both]
+        stages.append((COMPONENTS if "diffusion" in leg.on else both, self._straightened(FEW), 12, False))
+        for moving, data, steps, near in stages:
             solution = climb(
                 weights,
                 solution,
                 EulerMaruyama(),
-                straight,
+                data,
                 rim,
                 most_steps=steps,
-                enough=20.0 if far else 2.0,
+                enough=2 * ENOUGH,
                 seed=self.seed,
                 moving=moving,
-                far=far,
+                near=near,
             )
-        return replace(leg, name="drift", vector=solution.vector, precision=solution.precision)
+            if moving == ("potential",):
+                reference = solution.vector[weights.component == COMPONENTS.index("potential")]
+                found = self.candidates.referring(weights.dynamics(solution.vector), reference)
+                weights = Coefficients.of(found)
+        found = {"vector": solution.vector, "precision": solution.precision, "reference": reference}
+        return replace(leg, name="drift", **found)
 
     def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
-        """Gauss-Newton on a random part of the data."""
+        """Gauss-Newton on a random part of the data, made straight by the model as it then is."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
             scheme = self._scheme(present, leg, counted=TAME)
-        # The way is found on fewer pairs where each takes longer.
-        slow = name == "few" and scheme is not None and scheme > (1, 4)
-        weights, data = Coefficients.of(present), self._part(name, size // 2 if slow else size)
+        weights, data = Coefficients.of(present), self._part(name, size)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
-        solution, done = carried_over(weights, leg.precision), False
-        # Where one step an interval is enough Euler's information is nearly right, and much faster.
-        cheaper = know_enough(self.data, weights) or data.pairs.start.shape[1] > 3
-        passing = name == "few" and scheme == (1, 4) and cheaper
-        while not done:
+        solution, moved = carried_over(weights, leg.precision), 0.0
+        for _ in range(ROUNDS):
+            before, was = solution.vector, scheme
+            likelihood = self._likelihood(scheme)
+            gaussian = isinstance(likelihood, AbstractGaussian)
             solution = climb(
                 weights,
                 solution,
-                self._likelihood(scheme),
-                data,
+                EulerMaruyama() if gaussian else likelihood,
+                whitened(weights, before, likelihood, data).straight if gaussian else data,
                 rim,
                 most_steps=most_steps,
                 enough=enough,
                 seed=self.seed,
                 near=name != "few",
-                metric=EulerMaruyama() if passing else None,
             )
-            before = scheme
+            move = solution.vector - before
+            moved = float(move @ solution.information @ move) / 2
             if scheme is not None and name == "all":
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
-            done = scheme == before
+            if not gaussian or (moved < enough and scheme == was):
+                break
+        else:
+            solution = replace(solution, expected_gain=max(solution.expected_gain, moved))
         likelihood = self._likelihood(scheme)
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         found = {"vector": solution.vector, "precision": solution.precision}
