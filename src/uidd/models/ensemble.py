@@ -26,21 +26,26 @@ class Ensemble:
     Attributes:
         center: The fitted model.
         deviations: Of the coefficients, a row for two members on opposite sides of the center.
+        loose: The same with priors as loose as the data can believe, for some of the rows: what the data do
+            not call for they need not exclude. `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
+        recorded: Stationary recorded states in the user's coordinates, in order; none if they are not stationary.
         result: How the fit ended: members around a model that did not settle mean nothing.
     """
 
     center: Model
     deviations: np.ndarray
     constants: np.ndarray
+    loose: np.ndarray
+    recorded: np.ndarray
     result: Result = field(default_factory=Result)
 
     @classmethod
     def none(cls, center: Model) -> "Ensemble":
         """Nothing known about a model."""
         nothing = np.zeros((0, len(Coefficients.of(center.unit).vector)))
-        return cls(center, nothing, nothing)
+        return cls(center, nothing, nothing, nothing, np.zeros((0, center.dimension)))
 
     def __len__(self) -> int:
         return 2 * min(len(self.deviations), SHOWN)
@@ -49,13 +54,14 @@ class Ensemble:
     def models(self) -> tuple[Model, ...]:
         """One model a member; the second half lies opposite the first."""
         own = Coefficients.of(self.center.unit)
-        shown = self.deviations[:SHOWN]
+        shown = self.loose[:SHOWN]
         moved = (own.dynamics(own.vector + row) for row in (*shown, *-shown))
         return tuple(eqx.tree_at(lambda m: m.unit, self.center, unit) for unit in moved)
 
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
-        rows = [self.deviations.astype(np.float32), self.constants.astype(np.float32)]
+        rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
+        rows.append(self.recorded.astype(np.float64))
         ended = {"result": self.result.code, "message": self.result.message}
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         Container("ensemble", header, [*weights(self.center), *rows]).write(str(path))
@@ -64,9 +70,10 @@ class Ensemble:
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
-        *own, deviations, constants = container.arrays
-        if constants.shape != deviations.shape:
+        *own, deviations, constants, loose, recorded = container.arrays
+        if constants.shape != deviations.shape or loose.shape[1:] != deviations.shape[1:]:
             raise InputError(f"The ensemble in {str(path)!r} was made by an older uidd: fit the data again.")
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
-        return cls(center, deviations.astype(np.float64), constants.astype(np.float64), ended)
+        rows = (part.astype(np.float64) for part in (deviations, constants, loose))
+        return cls(center, *rows, recorded, ended)

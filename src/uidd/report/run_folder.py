@@ -125,6 +125,7 @@ class RunFolder:
                 "total_time": fit.total_time,
                 "likelihood": repr(fit.likelihood),
                 "networks": [asdict(test) | {"called_for": test.called_for} for test in fit.tests],
+                "checks": fit.checks.to_dict(),
             },
         )
         save_trajectories(_capped(fit.test), self.path / "held-out.npz")

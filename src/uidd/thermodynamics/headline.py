@@ -15,11 +15,13 @@ from .entropy_production import local_entropy_production
 from .records import Estimate
 
 DRAWS = 100_000
-# Members are compared on so many of the draws; the noise of the draws is common to all and drops out.
+# Members are compared on so many of the states; the noise of the states is common to all and drops out.
 COMPARED = 4096
 # Members are followed this part of the way, and their first and second differences extrapolated: far out in
 # the tails a whole deviation may turn a noise or a current into something that no data support.
 SHARE = 0.25
+# Stretches of a recording whose means are compared for the error of a mean over recorded states.
+STRETCHES = 32
 
 
 class HasEnsemble(Protocol):
@@ -40,6 +42,10 @@ def entropy_production(
 ) -> Estimate:
     """The rate of a fit, in k_B per unit time, with everything that is known to be uncertain in its error.
 
+    Where the recording is stationary it is a mean over recorded states: draws from e^-V reach places where
+    no data were, and a current that is extrapolated there may be anything. Where it is not, the rate is the
+    model's own stationary one, a mean over draws from e^-V.
+
     A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
     would give a positive number. The curvature of the rate over the ensemble measures that. With
     S(theta) the rate and <.> the mean over pairs of opposite deviations, of all coefficients or of the
@@ -50,21 +56,28 @@ def entropy_production(
     Coefficients under a prior are pulled towards zero, which takes out twice their noise: their variance
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
-    standard error joins the spread over the ensemble and that of the draws from e^-V.
+    standard error joins the spread over the ensemble and that of the states.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
+    Recorded states are what they are, and have no weights.
 
     Args:
         fit: From `uidd.fit`, or its ensemble.
-        draws: From the stationary density.
+        draws: From the stationary density, where they are needed.
         seed: Of the draws.
-        samples: Draws from `fit.model` that exist already.
+        samples: Draws from `fit.model`; the mean is then over these in any case.
     """
     ensemble = fit if isinstance(fit, Ensemble) else fit.ensemble
-    if samples is None:
-        samples = sample_stationary(ensemble.center, draws, seed=seed)
-    chains = samples.chains
+    over_recorded = samples is None and len(ensemble.recorded) > 2 * STRETCHES
+    if over_recorded:
+        even_length = len(ensemble.recorded) // STRETCHES * STRETCHES
+        chains = ensemble.recorded[:even_length].reshape(STRETCHES, -1, ensemble.center.dimension)
+        reached = Result()
+    else:
+        if samples is None:
+            samples = sample_stationary(ensemble.center, draws, seed=seed)
+        chains, reached = samples.chains, samples.result
     center, time = ensemble.center, ensemble.center.scaling.time
     own = Coefficients.of(center.unit)
 
@@ -89,6 +102,9 @@ def entropy_production(
     def mean_rates(deviations) -> tuple[np.ndarray, np.ndarray]:
         """Odd and even part of the change along every deviation, at its whole length."""
         energies, values = rates(some, SHARE * np.concatenate([deviations, -deviations]))
+        if over_recorded:
+            there, back = np.split(values.mean(axis=1), 2)
+            return (there - back) / (2 * SHARE), ((there + back) / 2 - s.mean()) / SHARE**2
         gain = V - energies
         gain = gain - np.median(gain, axis=1, keepdims=True)
         known = np.abs(gain) < 2.0
@@ -102,7 +118,7 @@ def entropy_production(
     rate += even.mean() - 2 * noise.mean()
     # The odd part is the spread of the rate; where that vanishes, as in equilibrium, the even part is left.
     error = np.sqrt(np.mean(odd**2) + np.var(even) + monte_carlo**2)
-    result = samples.result if ensemble.result.successful else ensemble.result
+    result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
 
 

@@ -3,13 +3,18 @@
 import numpy as np
 
 from ..models import Coefficients, Ensemble, Model
+from ..models.ensemble import SHOWN
 from .gauss_newton import Solution
-from .local_posterior import Factored
+from .local_posterior import LOOSEST, Factored, LocalPosterior, prior
 
 COUNT = 64
+# In nats: how much less likely the data may be with a looser prior, for it to be believed.
+BELIEVED, HALVINGS = 2.0, 6
 
 
-def draw_ensemble(center: Model, weights: Coefficients, solution: Solution, *, seed: int) -> Ensemble:
+def draw_ensemble(
+    center: Model, weights: Coefficients, solution: Solution, recorded: np.ndarray, *, seed: int
+) -> Ensemble:
     """One Gauss-Newton step from the solution for data with reweighted blocks and a redrawn prior.
 
     A data set in which block b counts w_b times has the score sum_b w_b g_b, and its solution lies
@@ -18,15 +23,52 @@ def draw_ensemble(center: Model, weights: Coefficients, solution: Solution, *, s
     coefficients, its centre is drawn from it as well. The spread is then that of the posterior if the model
     is right, and the bootstrap's where the noise is larger than the model believes. The coefficients enter
     almost linearly, so one step is nearly a new fit.
+
+    What was switched off for want of evidence is not known to be zero. So there is a second set of deviations,
+    with priors as loose as the data can believe, for whoever asks how well a field is known. (The rate is a
+    square, to which these would add what nothing speaks for.)
     """
     generator = np.random.default_rng([seed, 7])
     L = solution.prior(weights)
     factor = Factored.of(solution.information + np.diag(L))
     blocks = solution.found.blocks - solution.found.blocks.mean(axis=0)
     repeats = _orthogonal(generator, COUNT, len(blocks))
-    pulls = _orthogonal(generator, COUNT, len(L)) * np.where(weights.penalised, np.sqrt(L), 0.0)
-    deviations = factor.solve((repeats @ blocks + pulls).T).T
-    return Ensemble(center, deviations, _constants(deviations, weights, factor))
+    normal = _orthogonal(generator, COUNT, len(L))
+
+    def deviations(L: np.ndarray, factor: Factored) -> np.ndarray:
+        pulls = normal * np.where(weights.penalised, np.sqrt(L), 0.0)
+        return factor.solve((repeats @ blocks + pulls).T).T
+
+    found = deviations(L, factor)
+    looser = prior(weights, loosened(weights, solution), solution.information)
+    loose = deviations(looser, Factored.of(solution.information + np.diag(looser)))
+    return Ensemble(center, found, _constants(found, weights, factor), loose[:SHOWN], recorded)
+
+
+def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
+    """For every group the smallest precision with an evidence within `BELIEVED` nats of the solution's."""
+    nothing, everything = np.zeros((0, len(solution.vector))), np.ones(len(solution.vector), bool)
+    score = solution.found.gradient
+    posterior = LocalPosterior(
+        solution.vector, score, solution.information, np.zeros(0), nothing, everything
+    )
+
+    def evidence(precision: np.ndarray) -> float:
+        return posterior.evidence(weights, posterior.maximum(weights, precision)[0], precision)
+
+    found = solution.precision.copy()
+    if not weights.groups:
+        return found
+    most = evidence(solution.precision)
+    for k, usual in enumerate(weights.usual_precision):
+        low, high = np.log(LOOSEST * usual), np.log(solution.precision[k])
+        for _ in range(HALVINGS if low < high else 0):
+            middle = (low + high) / 2
+            other = solution.precision.copy()
+            other[k] = np.exp(middle)
+            low, high = (low, middle) if evidence(other) > most - BELIEVED else (middle, high)
+        found[k] = np.exp(high)
+    return found
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:

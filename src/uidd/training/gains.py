@@ -75,6 +75,14 @@ def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -
     return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
 
 
+def residual_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:
+    """Of a mean in products and steps of the states over none, for residuals of a model."""
+    z = _whitened(start)
+    u = _bounded(z)
+    features = ((name, np.concatenate([z, f], axis=1)) for name, f in _features(u))
+    return _largest("drift", np.ones((len(u), 1)), features, residuals, fold)
+
+
 def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:
     """Of variances and covariances in products and steps of the states over constant ones.
 

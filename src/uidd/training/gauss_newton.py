@@ -159,14 +159,20 @@ def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
 
 
 def known(
-    weights: Coefficients, likelihood: AbstractLikelihood, data: Sample, rim: Rim, *, seed: int
+    weights: Coefficients,
+    likelihood: AbstractLikelihood,
+    data: Sample,
+    rim: Rim,
+    *,
+    seed: int,
+    total: int | None = None,
 ) -> Solution:
-    """What the data know of the coefficients where they are, without a step."""
+    """What the data know of the coefficients where they are, without a step; `total` pairs like these."""
     vector = weights.vector
     fewer = int(3e11 / len(vector) ** 2)
     seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
     floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - BELOW_MEDIAN
-    scale = len(data) / len(seen)
+    scale = (total or len(data)) / len(seen)
     F = fisher(weights, vector, likelihood, seen, seed=seed) * scale
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.

@@ -8,6 +8,7 @@ from ..data import Trajectories
 from ..dynamics import AbstractDrift
 from ..likelihood import AbstractLikelihood
 from ..models import Ensemble, Model
+from .checks import Checks
 from .gains import Gain
 from .history import EpochRecord
 
@@ -21,7 +22,8 @@ class Trained(Generic[M]):
     Attributes:
         model: In the user's coordinates and time unit.
         history: One record an epoch (or a leg of the search); the first is the start.
-        result: `ok`, `still_improving`, `coarse`, `interrupted` or `not_finite`.
+        result: `ok`, `still_improving`, `coarse`, `interrupted`, `not_finite`, or the check that failed: `drift`,
+            `noise`, `memory`, `tails`, `not_stationary`, `work`.
         seconds: Wall time of the training.
         test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
             in the units inside (unit-size coordinates), comparable between fits of the same data and split
@@ -60,12 +62,15 @@ class Fit(Trained[Model]):
         start: How the linear start went.
         refined: The model with the best trained weights, whether they were kept or not.
         tests: Whether the drift bends and the noise varies, as far as the model takes it up.
+        checks: What transitions that took no part say of the model, one verdict a line; `result` is `ok` only
+            if all pass.
     """
 
     ensemble: Ensemble
     start: Result
     refined: Model
     tests: tuple[Gain, ...]
+    checks: Checks
 
     @property
     def models(self) -> tuple[Model, ...]:

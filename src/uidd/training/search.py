@@ -20,10 +20,10 @@ from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
 from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
-from .gauss_newton import Solution, carried_over, climb
+from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import MEANINGLESS
+from .local_posterior import MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .scores import Sample, mean_loss, whitened
 
@@ -54,6 +54,7 @@ class Found:
     weights: Coefficients
     solution: Solution
     likelihood: AbstractLikelihood
+    tests: tuple[Gain, ...]
     result: Result
 
 
@@ -116,9 +117,9 @@ class Search:
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", 2 * FEW, 8, 2 * ENOUGH)
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 4, 3 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 1, 3 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
-        return self._climbed(leg, "all", len(self.data), 4, ENOUGH)
+        return self._climbed(leg, "all", len(self.data), 1, ENOUGH)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
@@ -132,14 +133,35 @@ class Search:
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
+        architecture = self.candidates.specification(leg.on)
+        if not leg.on and self.candidates.possible:
+            weights, solution = self._what_could_bend(dynamics, likelihood)
+            architecture = self.candidates.architecture
+            dynamics = weights.dynamics(solution.vector)
         return Found(
             dynamics=dynamics,
-            architecture=self.candidates.specification(leg.on),
+            architecture=architecture,
             weights=weights,
             solution=solution,
             likelihood=likelihood,
+            tests=leg.tests,
             result=result,
         )
+
+    def _what_could_bend(
+        self, dynamics: ComponentDynamics, likelihood: AbstractLikelihood
+    ) -> tuple[Coefficients, Solution]:
+        """The linear model with all networks at zero, and what the data know of these.
+
+        Data that do not call for a network do not exclude one: how far V and W could bend has to show in the
+        ensemble.
+        """
+        weights, data = Coefficients.of(self.candidates.bending(dynamics)), self._part("few", 2 * FEW)
+        if isinstance(likelihood, AbstractGaussian):
+            data = whitened(weights, weights.vector, likelihood, data).straight
+            likelihood = EulerMaruyama()
+        solution = known(weights, likelihood, data, self.rim, seed=self.seed, total=len(self.data))
+        return weights, replace(solution, precision=np.full(weights.groups, TIGHTEST))
 
     def unstarted(self) -> Leg:
         """The linear start, nothing known."""
@@ -233,8 +255,8 @@ class Search:
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
             if not gaussian or (moved < enough and scheme == was):
                 break
-        else:
-            solution = replace(solution, expected_gain=max(solution.expected_gain, moved))
+        if gaussian:
+            solution = replace(solution, expected_gain=moved)
         likelihood = self._likelihood(scheme)
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         found = {"vector": solution.vector, "precision": solution.precision}

@@ -16,6 +16,7 @@ from ..dynamics import AbstractEquation, ComponentDynamics
 from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
+from .checks import Checks, checked
 from .ensemble import draw_ensemble
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
@@ -29,6 +30,7 @@ from .records import Fit, Trained
 from .rim import Rim
 from .scores import Sample, mean_loss
 from .search import Search
+from .stationarity import recorded_states
 from .telling_coordinates import has_frame, in_frame, telling_coordinates
 from .trainable import Trainable
 
@@ -125,10 +127,13 @@ class Task:
             found = search.found(leg, solution)
             likelihood, result, weights = found.likelihood, found.result, found.weights
             model = self.model(found.dynamics, found.architecture)
-            ensemble = draw_ensemble(model, weights, found.solution, seed=self.seed)
+            ensemble = draw_ensemble(
+                model, weights, found.solution, recorded_states(self.data), seed=self.seed
+            )
         own = Coefficients.of(model.unit)
         return self._record(
-            ensemble, leg.history, result, leg.history[-1], model, likelihood, leg.tests,
+            ensemble, leg.history, result, leg.history[-1], model, likelihood,
+            leg.tests if solution is None else found.tests,
             mean_loss(own, own.vector, likelihood, test),
         )  # fmt: skip
 
@@ -187,12 +192,16 @@ class Task:
             solution: Solution = known(
                 own, likelihood, self.sample(), Rim.of(self.pairs.start), seed=self.seed
             )
-            ensemble = draw_ensemble(model, own, solution, seed=self.seed)
+            ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
         kept = best_epoch(history[1:]) if left else history[0]
         test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
 
     def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:
+        checks = Checks()
+        if len(ensemble):
+            checks = checked(ensemble.center, likelihood, self.test)
+        result = checks.result if result.successful else result
         return Fit(
             model=ensemble.center,
             ensemble=replace(ensemble, result=result),
@@ -205,6 +214,7 @@ class Task:
             refined=refined,
             likelihood=likelihood,
             tests=tests,
+            checks=checks,
             test=self.test,
             total_time=self.train.total_time,
         )

@@ -1,0 +1,196 @@
+"""What a fit assumes, asked of transitions that took no part in it: one verdict a line."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.stats
+
+from .._programs import compiled
+from .._types import Result
+from ..data import Trajectories
+from ..dynamics import AbstractDynamics, solve_lower
+from ..likelihood import AbstractGaussian, AbstractLikelihood
+from ..models import Coefficients, Model
+from .gains import folds_of, noise_gain, residual_gain
+from .scores import Sample, whitened
+
+# Of one line's complaint about a good fit.
+LARGEST_CHANCE = 2e-4
+# In kT: a misfit that could change V by less is real, but too small to matter.
+SMALL = 0.15
+MOST_PAIRS, BLOCKS = 100_000, 64
+
+ADVICE = {
+    "drift": "The drift of the model is not that of the data: give more data, or a wider architecture.",
+    "noise": "The noise varies with the state in another way than the model's: look for a missing coordinate.",
+    "memory": "Residuals of successive steps are correlated: measurement noise, a hidden coordinate or inertia. "
+    "Use every n-th frame, or record more coordinates.",
+    "tails": "Residuals are not Gaussian: jumps, outliers, or frames too far apart.",
+    "not_stationary": "Residuals change in the course of the recording: the system does. Fit parts of it.",
+    "work": "The work of the learned current along paths that it was not fitted to differs from its square.",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One assumption.
+
+    Attributes:
+        name: `drift`, `noise`, `memory`, `tails`, `not_stationary` or `work`.
+        verdict: `ok`, `small` (real, but too small to matter) or the name.
+        chance: The probability, or a bound on it, of as large a misfit if the model is right.
+        size: By how much V could be off, in kT; of `work`, by how much the rate, in k_B per unit time.
+        advice: What to do, where the verdict is the name.
+    """
+
+    name: str
+    verdict: str
+    chance: float
+    size: float
+    advice: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer can be believed as far as this line goes."""
+        return self.verdict in ("ok", "small")
+
+    def __str__(self) -> str:
+        unit = "k_B per unit time" if self.name == "work" else "kT"
+        words = f"{self.name}: {self.verdict} (chance {self.chance:.2g}, size {self.size:.2g} {unit})"
+        return words if self.passed else f"{words}. {self.advice}"
+
+
+@dataclass(frozen=True)
+class Checks:
+    """All lines; reads as a tuple of them."""
+
+    lines: tuple[Check, ...] = ()
+
+    def __iter__(self):
+        return iter(self.lines)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @property
+    def result(self) -> Result:
+        """`ok` if all pass, else the first that does not."""
+        for line in self.lines:
+            if not line.passed:
+                return Result(line.name, f"{line.advice} (chance {line.chance:.1g}, size {line.size:.2g})")
+        return Result()
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """As in `metrics.json`."""
+        return [vars(line) for line in self.lines]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.lines))
+
+
+def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) -> Checks:
+    """Whitened residuals of held-out transitions against the state, their past, a Gaussian, and time.
+
+    If the model is right they are independent standard normal numbers, whatever the state was.
+    """
+    if not isinstance(likelihood, AbstractGaussian):
+        return Checks()
+    pairs, place, follows = _consecutive(test)
+    unit = model.scaling.transitions_to_unit(pairs)
+    block = np.arange(len(place)) * BLOCKS // len(place)
+    own = Coefficients.of(model.unit)
+    xi = whitened(own, own.vector, likelihood, Sample(unit, block, BLOCKS)).noise
+    usable = np.isfinite(xi).all(axis=1)
+    xi = np.clip(np.where(usable[:, None], xi, 0.0), -8, 8)
+    D, dt, fold = xi.shape[1], float(np.mean(unit.dt)), folds_of(block)
+    sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
+    # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
+    steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
+    drift, noise = residual_gain(unit.start, xi, fold), noise_gain(unit.start, xi, fold)
+    off = np.sqrt(2 * max(drift.nats, 0.0) / len(xi))
+    varies = np.sqrt(4 * max(noise.nats, 0.0) / len(xi))
+    lines = [_line("drift", drift.chance, steepness * off), _line("noise", noise.chance, varies * D / 2)]
+    lines.append(_line("memory", *_memory(xi, follows)))
+    lines.append(_line("tails", *_tails(xi)))
+    lines.append(_line("not_stationary", *_course(xi, place)))
+    lines.append(_work(model, unit, xi))
+    return Checks(tuple(lines))
+
+
+def _line(name: str, chance: float, size: float) -> Check:
+    found = chance < LARGEST_CHANCE
+    verdict = "ok" if not found else "small" if size < SMALL else name
+    return Check(name, verdict, float(chance), float(size), ADVICE[name])
+
+
+def _memory(xi: np.ndarray, follows: np.ndarray) -> tuple[float, float]:
+    """<xi_k xi_(k+1)>, which is zero: its square sums to chi-squared."""
+    before, after = xi[:-1][follows[1:]], xi[1:][follows[1:]]
+    if len(before) < 100:
+        return 1.0, 0.0
+    r = before.T @ after / len(before)
+    chance = scipy.stats.chi2.sf(len(before) * np.sum(r**2), r.size)
+    # White measurement noise of a variance -r of a step's adds twice as much to M.
+    return chance, 2 * float(np.linalg.norm(r, 2)) * xi.shape[1] / 2
+
+
+def _tails(xi: np.ndarray) -> tuple[float, float]:
+    """Third and fourth moments, of variance 15 and 96 for standard normal numbers."""
+    n, each = len(xi), xi / xi.std(axis=0)
+    skew, kurtosis = np.mean(each**3, axis=0), np.mean(each**4, axis=0) - 3
+    t = np.concatenate([skew / np.sqrt(15 / n), kurtosis / np.sqrt(96 / n)])
+    chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(np.abs(t).max()))
+    # A step's third and fourth cumulants enter the log-density divided by 3! and 4!.
+    return chance, float(np.abs(skew).max() / 6 + np.abs(kurtosis).max() / 24) * xi.shape[1]
+
+
+def _course(xi: np.ndarray, place: np.ndarray) -> tuple[float, float]:
+    """Means and squares of early and late residuals."""
+    late = place > 0.5
+    if min(late.sum(), (~late).sum()) < 100:
+        return 1.0, 0.0
+    both = np.concatenate([xi, (xi**2 - 1) / 2**0.5], axis=1)
+    change = both[late].mean(axis=0) - both[~late].mean(axis=0)
+    error = np.sqrt(both[late].var(axis=0) / late.sum() + both[~late].var(axis=0) / (~late).sum())
+    t = np.abs(change / error)
+    chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(t.max()))
+    return chance, float(np.abs(change[xi.shape[1] :]).max() + np.abs(change[: xi.shape[1]]).max())
+
+
+def _work(model: Model, pairs, xi: np.ndarray) -> Check:
+    """2 <w . sigma xi / sqrt(dt)>, w = M^-1 f_irr: what the rate would change by, to first order."""
+    forces = np.asarray(_force(model.unit, jnp.asarray(pairs.start, jnp.result_type(float))), np.float64)
+    share = 2 * np.sum(forces * xi, axis=1) / np.sqrt(pairs.dt) / model.scaling.time
+    means = np.array([part.mean() for part in np.array_split(share, BLOCKS)])
+    error = means.std(ddof=1) / BLOCKS**0.5
+    if not error > 0:
+        return Check("work", "ok", 1.0, 0.0, ADVICE["work"])
+    chance = 2 * scipy.stats.t.sf(abs(means.mean()) / error, BLOCKS - 1)
+    verdict = "work" if chance < LARGEST_CHANCE else "ok"
+    return Check("work", verdict, float(chance), float(abs(means.mean())), ADVICE["work"])
+
+
+def _consecutive(test: Trajectories):
+    """Some pairs in their order; where in the course of its path each is; whether the one before precedes it."""
+    pairs = test.transitions()
+    lengths = [len(s) - 1 for s in test.states]
+    place = np.concatenate([(np.arange(n) + 0.5) / n for n in lengths])
+    follows = np.concatenate([np.arange(n) > 0 for n in lengths])
+    stop = min(len(place), MOST_PAIRS)
+    return type(pairs)(*(part[:stop] for part in pairs)), place[:stop], follows[:stop]
+
+
+@compiled
+def _force(dynamics: AbstractDynamics, states):
+    """sigma^T M^-1 f_irr = 2 sigma^-1 f_irr."""
+    return jax.lax.map(
+        lambda z: 2 * solve_lower(dynamics.diffusion(z), dynamics.irreversible_drift(z)), states, batch_size=4096
+    )
+
+
+@compiled
+def _typical_noise(dynamics: AbstractDynamics, states):
+    return jax.vmap(dynamics.diffusion)(states)
