@@ -14,8 +14,9 @@ def test_a_file_of_another_version_is_refused_in_one_sentence(tmp_path):
     spec = Architecture().plain
     model = Model(spec.build(2, key=jax.random.key(0)), spec, Scaling.identity(2))
     size = Ensemble.none(model).deviations.shape[1]
-    Ensemble(model, np.zeros((4, size)), np.zeros(size)).save(tmp_path / "old.uidd")
+    rows, none = np.zeros((4, size)), np.zeros((0, 2))
+    Ensemble(model, rows, np.zeros(size), rows, none).save(tmp_path / "old.uidd")
     with pytest.raises(InputError, match=r"old\.uidd.*older uidd: fit the data again"):
         Ensemble.load(tmp_path / "old.uidd")
-    Ensemble(model, np.zeros((4, size)), np.zeros((4, size))).save(tmp_path / "new.uidd")
+    Ensemble(model, rows, rows, rows, none).save(tmp_path / "new.uidd")
     assert len(Ensemble.load(tmp_path / "new.uidd")) == 8

@@ -37,7 +37,7 @@ def rate_of(model):
 def with_deviations(model, place, sizes, *, as_constants):
     rows = np.zeros((len(sizes), len(Coefficients.of(model.unit).vector)))
     rows[:, place] = sizes
-    return Ensemble(model, rows, rows if as_constants else 0 * rows)
+    return Ensemble(model, rows, rows if as_constants else 0 * rows, rows, np.zeros((0, 2)))
 
 
 SIZES = np.array([0.02, -0.05, 0.11, 0.07])

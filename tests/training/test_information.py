@@ -11,7 +11,7 @@ from uidd.data import Transitions
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
 from uidd.training import scores
-from uidd.training.scores import Sample, fisher, log_densities, mean_loss, rows_of_information
+from uidd.training.scores import Sample, fisher, log_densities, mean_loss
 
 
 def linear(dimension, random_dynamics, pairs=4096):
@@ -38,15 +38,6 @@ def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, ra
     assert abs(ratio.mean() - 1) < 0.3
 
 
-def test_rows_are_counted_only_where_they_are_random(random_dynamics, monkeypatch):
-    """Mean and covariance have 5, 9, 20 entries in 2, 3, 5 dimensions; nine of them are looked at."""
-    for dimension, expected in ((2, np.inf), (3, np.inf), (5, 9 * 4096)):
-        assert rows_of_information(*_with(dimension, random_dynamics)) == expected
-    monkeypatch.setattr(scores, "MOST_INFORMATION", 1)
-    assert rows_of_information(*_with(2, random_dynamics)) == 5 * 1024
-    assert rows_of_information(*_with(5, random_dynamics)) == 9 * 1024
-
-
 def test_mixed_rows_give_the_information_on_average(random_dynamics):
     """Against J^T J with all 14 rows. Random signs leave an entry, relative to its diagonal, uncertain by at
     most sqrt(2 / 9) times sqrt(95) a pair (as above): five standard errors over 4,096 pairs are .36."""
@@ -67,11 +58,6 @@ def test_mixed_rows_give_the_information_on_average(random_dynamics):
     exact = J.T @ J
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
     assert np.abs((mixed - exact) / scale / scale[:, None]).max() < 5 * (2 / 9 * 95 / 4096) ** 0.5
-
-
-def _with(dimension, random_dynamics):
-    weights, data = linear(dimension, random_dynamics)
-    return weights, EulerMaruyama(), data
 
 
 def test_one_wild_pair_is_not_the_mean_loss(random_dynamics):

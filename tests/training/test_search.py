@@ -47,7 +47,7 @@ def test_frames_of_varying_step_start_from_the_euler_fit_and_say_so():
 
 
 def test_linear_data_call_for_no_network(fitted):
-    assert [test.component for test in fitted.tests] == ["potential", "diffusion", "circulation"]
+    assert [test.what for test in fitted.tests] == ["drift", "noise"]
     assert not any(test.called_for for test in fitted.tests)
     assert fitted.model.architecture == Architecture().plain
 
@@ -279,7 +279,7 @@ def test_a_double_well_in_one_dimension_has_its_barrier():
         frames.append(x)
     fitted = fit(Trajectories.from_arrays(np.stack(frames, axis=1)[:, :, None], dt=dt), progress=False)
     assert fitted.result.successful
-    assert [test.component for test in fitted.tests if test.called_for] == ["potential"]
+    assert [test.what for test in fitted.tests if test.called_for] == ["drift"]
     top, left, right = np.array([[0.0], [-1.0], [1.0]])
 
     def barrier(model):

@@ -8,37 +8,75 @@ from .options import Out, Seed, among
 
 
 def _studies() -> list[str]:
-    return ["accuracy"]
+    return ["accuracy", "population"]
 
 
 def benchmark(
-    study: Annotated[str, typer.Argument(help="accuracy", callback=among(_studies))],
+    study: Annotated[str, typer.Argument(help="accuracy or population", callback=among(_studies))],
     only: Annotated[
         str | None, typer.Option(help="A case, or the beginning of several such as linear.", metavar="NAME")
     ] = None,
     repeats: Annotated[int, typer.Option(help="Fresh data sets a case.", min=1)] = 1,
     peers: Annotated[bool, typer.Option("--peers", help="Other methods on the same data, too.")] = False,
-    out: Out = "runs/accuracy",
+    out: Out = "",
     seed: Seed = 0,
+    seeds: Annotated[
+        str, typer.Option(help="Of the population, first and one past the last.", metavar="A:B")
+    ] = "1000:1010",
+    workers: Annotated[int, typer.Option(help="Systems of the population side by side.", min=1)] = 1,
     table_only: Annotated[
         bool, typer.Option("--table-only", help="Measure nothing; rewrite the table from stored rows.")
     ] = False,
 ) -> None:
     """Entropy production, potential and noise against the truth, with the bars they must clear.
 
-    Rows accumulate in FOLDER/rows; FOLDER/table.md is made from all of them.
+    `accuracy` takes systems from a list, `population` systems drawn by seeds. Rows accumulate in
+    FOLDER/rows; FOLDER/table.md is made from all of them.
 
     Example: uidd benchmark accuracy --only linear-1 --peers
+
+    Example: uidd benchmark population --seeds 1000:1200 --workers 2
     """
     from pathlib import Path
 
+    folder = Path(out or f"runs/{study}")
+    if study == "population":
+        _population(folder, _range(seeds), workers, peers, table_only)
+    else:
+        _accuracy(folder, only, range(seed, seed + repeats), peers, table_only)
+
+
+def _range(words: str) -> range:
+    from .._checks import fail
+
+    first, _, end = words.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        fail("seeds", "two whole numbers A:B, A < B", repr(words), "For instance --seeds 1000:1200.")
+    return range(int(first), int(end))
+
+
+def _population(folder, seeds, workers: int, peers: bool, table_only: bool) -> None:
+    from ..experiments import population
+    from ..models.provenance import command
+
+    if not table_only:
+        rows = population.run(seeds, folder, workers=workers, peers=peers, command=command())
+        for done, row in enumerate(rows, 1):
+            population.write_table(folder)
+            z = f"z {row['z']:.2f}" if "z" in row else row["message"]
+            print(f"{done}: seed {row['seed']}, {row['code']}, {z}, {row['seconds']:.0f} s", flush=True)
+    for bar in population.bars(population.stored_rows(folder)):
+        print(f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}")
+    print(f"Written to {population.write_table(folder)}")
+
+
+def _accuracy(folder, only: str | None, seeds, peers: bool, table_only: bool) -> None:
     from ..experiments import accuracy, accuracy_table
     from ..experiments.accuracy_cases import chosen
     from ..models.provenance import command
 
-    folder, cases = Path(out), chosen(only)
+    cases = chosen(only)
     if not table_only:
-        seeds = range(seed, seed + repeats)
         print(accuracy_table.HEAD, flush=True)
         for row in accuracy.run(cases, folder, seeds=seeds, peers=peers, command=command()):
             accuracy_table.write_table(folder)

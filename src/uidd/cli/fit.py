@@ -123,7 +123,9 @@ def how_it_went(fit: "Fit") -> str:
     called = {"drift": "a drift that bends", "noise": "noise that varies"}
     found = [called[test.what] for test in fit.tests if test.called_for]
     if fit.tests:
-        what = f"the data call for {' and '.join(found)}" if found else "linear model; the data call for no more"
+        what = (
+            f"the data call for {' and '.join(found)}" if found else "linear model; the data call for no more"
+        )
     else:
         what = (
             f"weights of epoch {fit.kept.epoch}"

@@ -4,9 +4,9 @@ from .activations import ACTIVATIONS as ACTIVATIONS
 from .activations import activation as activation
 from .bumps import Bumps as Bumps
 from .circulation import Absent as Absent
-from .circulation import CurrentCirculation as CurrentCirculation
 from .circulation import AbstractCirculation as AbstractCirculation
 from .circulation import ConstantCirculation as ConstantCirculation
+from .circulation import CurrentCirculation as CurrentCirculation
 from .circulation import Drawn as Drawn
 from .circulation import FieldCirculation as FieldCirculation
 from .circulation import Full as Full

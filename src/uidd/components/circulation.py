@@ -128,8 +128,8 @@ class CurrentCirculation(AbstractCirculation):
     A constant B drives nothing where U = V; it is left at zero.
     """
 
-    fields: AbstractCirculation
-    currents: AbstractCirculation
+    fields: FieldCirculation
+    currents: FieldCirculation
     reference: AbstractPotential
     level: Float[Array, ""]
 

@@ -131,7 +131,10 @@ def _labels(node, base: int):
         # A constant field of a current drives nothing; what it refers to stays as it is.
         still = jax.tree.map(lambda leaf: np.full(leaf.shape, FROZEN), node)
         used = base + len(node.fields.network.scales)
-        parts = _network_labels(node.fields.network, base, FREE), _network_labels(node.currents.network, used, FROZEN)
+        parts = (
+            _network_labels(node.fields.network, base, FREE),
+            _network_labels(node.currents.network, used, FROZEN),
+        )
         return eqx.tree_at(lambda n: (n.fields.network, n.currents.network), still, parts)
     if isinstance(node, WITH_CONSTANTS_OF_THEIR_OWN):
         # A network's bias would repeat the constant beside it (or add a constant to V): it stays at zero.

@@ -30,7 +30,7 @@ class Ensemble:
             not call for they need not exclude. `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
-        recorded: Stationary recorded states in the user's coordinates, in order; none if they are not stationary.
+        recorded: Recorded states in the user's coordinates, in order; none if they are not stationary.
         result: How the fit ended: members around a model that did not settle mean nothing.
     """
 
@@ -61,10 +61,9 @@ class Ensemble:
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
-        rows.append(self.recorded.astype(np.float64))
         ended = {"result": self.result.code, "message": self.result.message}
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
-        Container("ensemble", header, [*weights(self.center), *rows]).write(str(path))
+        Container("ensemble", header, [*weights(self.center), *rows, self.recorded]).write(str(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
@@ -76,4 +75,4 @@ class Ensemble:
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
-        return cls(center, *rows, recorded, ended)
+        return cls(center, *rows, recorded=recorded, result=ended)

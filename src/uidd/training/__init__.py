@@ -1,9 +1,9 @@
 """Maximum-likelihood training: start, loop, checkpoints."""
 
-from .ensemble import draw_ensemble as draw_ensemble
-from .fit import fit as fit
 from .checks import Check as Check
 from .checks import Checks as Checks
+from .ensemble import draw_ensemble as draw_ensemble
+from .fit import fit as fit
 from .gains import Gain as Gain
 from .held_out import HeldOutError as HeldOutError
 from .held_out import held_out_error as held_out_error

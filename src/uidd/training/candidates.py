@@ -10,7 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..components import AbstractCirculation, AbstractDiffusion, AbstractPotential, CurrentCirculation, QuadraticPotential
+from ..components import (
+    AbstractCirculation,
+    AbstractDiffusion,
+    AbstractPotential,
+    CurrentCirculation,
+    QuadraticPotential,
+)
 from ..data import Transitions
 from ..dynamics import ComponentDynamics
 from ..models import Architecture, Coefficients
@@ -90,8 +96,14 @@ class Candidates:
         V_full = full.potential_component
         if isinstance(V_full, QuadraticPotential) and isinstance(V, QuadraticPotential):
             V_full = eqx.tree_at(lambda p: (p.stiffness, p.slope), V_full, (V.stiffness, V.slope))
-        parts = V_full, full.diffusion_component.starting_at(sigma(z)), full.circulation_component.starting_at(W(z))
-        built = eqx.tree_at(lambda d: [getattr(d, f"{name}_component") for name in COMPONENTS], full, list(parts))
+        parts = (
+            V_full,
+            full.diffusion_component.starting_at(sigma(z)),
+            full.circulation_component.starting_at(W(z)),
+        )
+        built = eqx.tree_at(
+            lambda d: [getattr(d, f"{name}_component") for name in COMPONENTS], full, list(parts)
+        )
         own = Coefficients.of(built)
         return self.referring(built, own.vector[own.component == COMPONENTS.index("potential")])
 

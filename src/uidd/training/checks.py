@@ -25,9 +25,9 @@ MOST_PAIRS, BLOCKS = 100_000, 64
 
 ADVICE = {
     "drift": "The drift of the model is not that of the data: give more data, or a wider architecture.",
-    "noise": "The noise varies with the state in another way than the model's: look for a missing coordinate.",
-    "memory": "Residuals of successive steps are correlated: measurement noise, a hidden coordinate or inertia. "
-    "Use every n-th frame, or record more coordinates.",
+    "noise": "The noise varies with the state in another way than the model's: is a coordinate missing?",
+    "memory": "Residuals of successive steps are correlated: measurement noise, a hidden coordinate or "
+    "inertia. Use every n-th frame, or record more coordinates.",
     "tails": "Residuals are not Gaussian: jumps, outliers, or frames too far apart.",
     "not_stationary": "Residuals change in the course of the recording: the system does. Fit parts of it.",
     "work": "The work of the learned current along paths that it was not fitted to differs from its square.",
@@ -103,8 +103,7 @@ def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) ->
     block = np.arange(len(place)) * BLOCKS // len(place)
     own = Coefficients.of(model.unit)
     xi = whitened(own, own.vector, likelihood, Sample(unit, block, BLOCKS)).noise
-    usable = np.isfinite(xi).all(axis=1)
-    xi = np.clip(np.where(usable[:, None], xi, 0.0), -8, 8)
+    xi = np.clip(np.nan_to_num(xi), -8, 8)
     D, dt, fold = xi.shape[1], float(np.mean(unit.dt)), folds_of(block)
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
@@ -134,7 +133,7 @@ def _memory(xi: np.ndarray, follows: np.ndarray) -> tuple[float, float]:
     r = before.T @ after / len(before)
     chance = scipy.stats.chi2.sf(len(before) * np.sum(r**2), r.size)
     # White measurement noise of a variance -r of a step's adds twice as much to M.
-    return chance, 2 * float(np.linalg.norm(r, 2)) * xi.shape[1] / 2
+    return float(chance), 2 * float(np.linalg.norm(r, 2)) * xi.shape[1] / 2
 
 
 def _tails(xi: np.ndarray) -> tuple[float, float]:
@@ -144,7 +143,7 @@ def _tails(xi: np.ndarray) -> tuple[float, float]:
     t = np.concatenate([skew / np.sqrt(15 / n), kurtosis / np.sqrt(96 / n)])
     chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(np.abs(t).max()))
     # A step's third and fourth cumulants enter the log-density divided by 3! and 4!.
-    return chance, float(np.abs(skew).max() / 6 + np.abs(kurtosis).max() / 24) * xi.shape[1]
+    return float(chance), float(np.abs(skew).max() / 6 + np.abs(kurtosis).max() / 24) * xi.shape[1]
 
 
 def _course(xi: np.ndarray, place: np.ndarray) -> tuple[float, float]:
@@ -157,7 +156,7 @@ def _course(xi: np.ndarray, place: np.ndarray) -> tuple[float, float]:
     error = np.sqrt(both[late].var(axis=0) / late.sum() + both[~late].var(axis=0) / (~late).sum())
     t = np.abs(change / error)
     chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(t.max()))
-    return chance, float(np.abs(change[xi.shape[1] :]).max() + np.abs(change[: xi.shape[1]]).max())
+    return float(chance), float(np.abs(change[xi.shape[1] :]).max() + np.abs(change[: xi.shape[1]]).max())
 
 
 def _work(model: Model, pairs, xi: np.ndarray) -> Check:
@@ -174,7 +173,7 @@ def _work(model: Model, pairs, xi: np.ndarray) -> Check:
 
 
 def _consecutive(test: Trajectories):
-    """Some pairs in their order; where in the course of its path each is; whether the one before precedes it."""
+    """Some pairs in their order; where in its path each is; whether it follows the one before."""
     pairs = test.transitions()
     lengths = [len(s) - 1 for s in test.states]
     place = np.concatenate([(np.arange(n) + 0.5) / n for n in lengths])
@@ -187,7 +186,9 @@ def _consecutive(test: Trajectories):
 def _force(dynamics: AbstractDynamics, states):
     """sigma^T M^-1 f_irr = 2 sigma^-1 f_irr."""
     return jax.lax.map(
-        lambda z: 2 * solve_lower(dynamics.diffusion(z), dynamics.irreversible_drift(z)), states, batch_size=4096
+        lambda z: 2 * solve_lower(dynamics.diffusion(z), dynamics.irreversible_drift(z)),
+        states,
+        batch_size=4096,
     )
 
 

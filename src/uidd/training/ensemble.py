@@ -6,10 +6,12 @@ from ..models import Coefficients, Ensemble, Model
 from ..models.ensemble import SHOWN
 from .gauss_newton import Solution
 from .local_posterior import LOOSEST, Factored, LocalPosterior, prior
+from .rim import Rim
 
 COUNT = 64
 # In nats: how much less likely the data may be with a looser prior, for it to be believed.
 BELIEVED, HALVINGS = 2.0, 6
+LOOKED_AT = 256
 
 
 def draw_ensemble(
@@ -24,9 +26,9 @@ def draw_ensemble(
     is right, and the bootstrap's where the noise is larger than the model believes. The coefficients enter
     almost linearly, so one step is nearly a new fit.
 
-    What was switched off for want of evidence is not known to be zero. So there is a second set of deviations,
-    with priors as loose as the data can believe, for whoever asks how well a field is known. (The rate is a
-    square, to which these would add what nothing speaks for.)
+    What was switched off for want of evidence is not known to be zero. So there is a second set of
+    deviations, with priors as loose as the data can believe, for whoever asks how well a field is known.
+    (The rate is a square, to which these would add what nothing speaks for.)
     """
     generator = np.random.default_rng([seed, 7])
     L = solution.prior(weights)
@@ -49,9 +51,7 @@ def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
     """For every group the smallest precision with an evidence within `BELIEVED` nats of the solution's."""
     nothing, everything = np.zeros((0, len(solution.vector))), np.ones(len(solution.vector), bool)
     score = solution.found.gradient
-    posterior = LocalPosterior(
-        solution.vector, score, solution.information, np.zeros(0), nothing, everything
-    )
+    posterior = LocalPosterior(solution.vector, score, solution.information, np.zeros(0), nothing, everything)
 
     def evidence(precision: np.ndarray) -> float:
         return posterior.evidence(weights, posterior.maximum(weights, precision)[0], precision)
@@ -69,6 +69,15 @@ def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
             low, high = (low, middle) if evidence(other) > most - BELIEVED else (middle, high)
         found[k] = np.exp(high)
     return found
+
+
+def spread_of_potential(weights: Coefficients, solution: Solution, states: np.ndarray) -> float:
+    """How well V is known over the states, in kT, with priors as loose as the data can believe."""
+    some = states[:: -(-len(states) // LOOKED_AT)]
+    _, gradients = Rim(some, np.zeros(len(some)), some).rises(weights, solution.vector)
+    looser = prior(weights, loosened(weights, solution), solution.information)
+    root = Factored.of(solution.information + np.diag(looser)).root_solve(gradients.T)
+    return float(np.sqrt(np.mean(np.sum(root**2, axis=0))))
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:

@@ -66,7 +66,7 @@ class FreeDrift:
         return cls(hidden, C, _dissipation(hidden, C, some, steps), steps)
 
     def straightened(self, pairs: Transitions) -> Transitions:
-        """Increments as Euler's scheme would have made them from the same noise: dt f(z) + sqrt(2 M dt) xi."""
+        """Increments as Euler's scheme would have made them of that noise: dt f(z) + sqrt(2 M dt) xi."""
         xi, drift = self.whitened(pairs)
         noise = xi @ np.linalg.cholesky(2 * self.dissipation).T * np.sqrt(pairs.dt)[:, None]
         return Transitions(pairs.start, drift * np.asarray(pairs.dt)[:, None] + noise, pairs.dt)
@@ -102,7 +102,9 @@ class FreeDrift:
         chosen = _chosen(len(pairs.dt))
         some = Transitions(*(part[chosen] for part in pairs))
         xi, _ = self.whitened(some)
-        X = np.asarray(_all_features(self.hidden, jnp.asarray(some.start, jnp.result_type(float))), np.float64)
+        X = np.asarray(
+            _all_features(self.hidden, jnp.asarray(some.start, jnp.result_type(float))), np.float64
+        )
         X = X * np.sqrt(some.dt)[:, None]
         h = np.sum(X * _solved(X.T @ X, X.T).T, axis=1)
         return chosen, xi / np.sqrt(np.maximum(1 - h, 0.1))[:, None]
@@ -267,7 +269,9 @@ def _pulled(hidden, C, start, dt, pull, steps):
 
     zero = jnp.all(pull == 0, axis=1)
     start = jnp.where(zero[:, None], 0.0, start)
-    return jax.grad(lambda C: jnp.sum(jax.lax.map(lambda p: one(C, p), (start, dt, pull), batch_size=CHUNK)))(C)
+    return jax.grad(lambda C: jnp.sum(jax.lax.map(lambda p: one(C, p), (start, dt, pull), batch_size=CHUNK)))(
+        C
+    )
 
 
 @compiled

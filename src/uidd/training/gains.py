@@ -123,7 +123,7 @@ def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.nda
     if len(members) < 2 or len(left) < 4 * X.shape[1]:
         return []
     grams, products = zip(*((X[m].T @ X[m], X[m].T @ left[m]) for m in members), strict=True)
-    whole, all_products = sum(grams), sum(products)
+    whole, all_products = np.sum(grams, axis=0), np.sum(products, axis=0)
     tiny = 1e-9 * np.trace(whole) / len(whole)
     found = []
     for expected in EXPECTED:
@@ -155,7 +155,7 @@ def _bounded(u: np.ndarray) -> np.ndarray:
 
 def _features(u: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Products of second and third degree, and steps across the data."""
-    count, dimension = u.shape
+    dimension = u.shape[1]
     degrees = (2, 3) if comb(dimension + 3, 3) <= MOST_PRODUCTS else (2,)
     terms = [
         np.prod(u[:, list(place)], axis=1)

@@ -106,9 +106,7 @@ def climb(
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
         if F is None:
-            F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (
-                len(data) / len(seen)
-            )
+            F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break

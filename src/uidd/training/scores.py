@@ -98,7 +98,7 @@ class Whitened:
     Attributes:
         noise: L^-1 (increment - m), white if the model is right, `(n, D)`.
         log_densities: Of every pair.
-        straight: The pairs as Euler's scheme would have made them of the same noise, f dt + sigma sqrt(dt) xi.
+        straight: The pairs as Euler's scheme would have made them of that noise, f dt + sigma sqrt(dt) xi.
     """
 
     noise: np.ndarray

@@ -19,6 +19,7 @@ from ..likelihood import (
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
+from .ensemble import spread_of_potential
 from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
@@ -39,6 +40,8 @@ MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
 # Pairs that count in the choice while the model may still be wild beyond the others.
 TAME = 0.98
 NONE = np.zeros(0)
+# In kT: a linear model whose V could bend by no more keeps no networks.
+NEGLIGIBLE = 0.05
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -135,9 +138,10 @@ class Search:
             result = Result("still_improving", words)
         architecture = self.candidates.specification(leg.on)
         if not leg.on and self.candidates.possible:
-            weights, solution = self._what_could_bend(dynamics, likelihood)
-            architecture = self.candidates.architecture
-            dynamics = weights.dynamics(solution.vector)
+            bending, could_bend = self._what_could_bend(dynamics, likelihood)
+            if spread_of_potential(bending, could_bend, self.data.pairs.start) > NEGLIGIBLE:
+                weights, solution, architecture = bending, could_bend, self.candidates.architecture
+                dynamics = weights.dynamics(solution.vector)
         return Found(
             dynamics=dynamics,
             architecture=architecture,
@@ -200,11 +204,11 @@ class Search:
         present = self.dynamics_of(leg)
         if "potential" in leg.on:
             present = self.candidates.at_rest(present)
-        rim = self.rim if "potential" in leg.on else Rim.none(len(present.potential_component.slope))
+        rim = self.rim if "potential" in leg.on else Rim.none(self.data.pairs.start.shape[1])
         weights, many = Coefficients.of(present), self._straightened(4 * FEW)
         solution, reference = carried_over(weights, leg.precision), leg.reference
         both = tuple(name for name in leg.on if name != "diffusion")
-        stages = [((name,), many, 2, True) for name in both]
+        stages: list[tuple[tuple[str, ...], Sample, int, bool]] = [((name,), many, 2, True) for name in both]
         stages.append((COMPONENTS if "diffusion" in leg.on else both, self._straightened(FEW), 12, False))
         for moving, data, steps, near in stages:
             solution = climb(
@@ -255,7 +259,7 @@ class Search:
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
             if not gaussian or (moved < enough and scheme == was):
                 break
-        if gaussian:
+        if isinstance(self._likelihood(scheme), AbstractGaussian):
             solution = replace(solution, expected_gain=moved)
         likelihood = self._likelihood(scheme)
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))

@@ -25,9 +25,7 @@ def is_stationary(data: Trajectories) -> bool:
         return True
     states = np.concatenate(data.states)
     center, scale = states.mean(axis=0), states.std(axis=0)
-    first, last = (
-        np.clip((np.stack([s[k] for s in data.states]) - center) / scale, -5, 5) for k in (0, -1)
-    )
+    first, last = (np.clip((np.stack([s[k] for s in data.states]) - center) / scale, -5, 5) for k in (0, -1))
     changes = [last - first] + [
         (last[:, i] * last[:, j] - first[:, i] * first[:, j])[:, None]
         for i, j in combinations_with_replacement(range(data.dimension), 2)

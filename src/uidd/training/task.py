@@ -103,7 +103,7 @@ class Task:
         """Drawn networks, where the data call for them."""
         candidates = Candidates(self.architecture, self.started, self.linear, self.pairs)
         sample, test = self.sample(), self.held_out(self.test)
-        leg, solution, stopped = None, None, None
+        leg, solution, stopped, tests = None, None, None, ()
         with TrainingProgress(5, shown=self.progress) as bar:
             search = Search(candidates, self.likelihood, sample, test, seed=self.seed, show=bar.show)
             if self.file is not None and self.resume and self.file.path.exists():
@@ -120,12 +120,12 @@ class Task:
         if leg is None or solution is None:
             leg = search.unstarted() if leg is None else leg
             dynamics, specification = search.dynamics_of(leg), candidates.specification(leg.on)
-            weights, likelihood, result = Coefficients.of(dynamics), search.likelihood_of(leg), stopped
+            likelihood, result, tests = search.likelihood_of(leg), stopped, leg.tests
             model = self.model(dynamics, specification)
             ensemble = Ensemble.none(model)
         else:
             found = search.found(leg, solution)
-            likelihood, result, weights = found.likelihood, found.result, found.weights
+            likelihood, result, weights, tests = found.likelihood, found.result, found.weights, found.tests
             model = self.model(found.dynamics, found.architecture)
             ensemble = draw_ensemble(
                 model, weights, found.solution, recorded_states(self.data), seed=self.seed
@@ -133,7 +133,7 @@ class Task:
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
-            leg.tests if solution is None else found.tests,
+            tests,
             mean_loss(own, own.vector, likelihood, test),
         )  # fmt: skip
 

@@ -53,7 +53,9 @@ class Wells(AbstractLandscape):
 
     def __call__(self, u: State) -> Scalar:
         """V(u)."""
-        return -jax.nn.logsumexp(self.weights - jnp.sum(self.precisions * (u - self.centers) ** 2, axis=1) / 2)
+        return -jax.nn.logsumexp(
+            self.weights - jnp.sum(self.precisions * (u - self.centers) ** 2, axis=1) / 2
+        )
 
     def places(self) -> np.ndarray:
         """The centers, and around them."""
@@ -144,7 +146,7 @@ class Chain(AbstractLandscape):
 
 
 class Slopes(AbstractLandscape):
-    """V = sum_d a_d (e^-u_d + u_d) + c sum_d (u_d - u_(d+1))^2 / 2: a wall on one side, a slope on the other."""
+    """V = sum_d a_d (e^-u_d + u_d) + c sum_d (u_d - u_(d+1))^2 / 2: a wall and a slope."""
 
     steepness: Float[Array, " D"]
     coupling: Float[Array, ""]

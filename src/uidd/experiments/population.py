@@ -1,0 +1,201 @@
+"""The defaults on systems that nobody chose: one JSON row a seed, resumable, side by side on all cores."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._files import read_json, write_json
+from .._programs import compiled
+from ..models import environment
+from ..systems.population import RandomSystem, random_system
+
+# Develop on seeds below, report those from here on.
+FIRST_REPORTED = 1000
+LOOKED_AT = 2000
+# In nats: a cubic drift that gains more must not be called linear.
+BENT = 20.0
+# In kT: what V may be off in any case, and how many of its own errors.
+V_LIMIT, V_ERRORS = 0.15, 3.0
+
+
+def row_file(folder: Path, seed: int) -> Path:
+    """Where the row of a seed is stored."""
+    return folder / "rows" / f"seed{seed}.json"
+
+
+def run(
+    seeds: Sequence[int], folder: Path, *, workers: int, peers: bool = False, command: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Rows as they come; those that are stored are not measured again."""
+    left = [seed for seed in seeds if not row_file(folder, seed).exists()]
+    if workers == 1:
+        for seed in left:
+            yield _stored(seed, folder, peers, command)
+        return
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), max_tasks_per_child=8) as pool:
+        jobs = [pool.submit(_stored, seed, folder, peers, command) for seed in left]
+        for job in as_completed(jobs):
+            yield job.result()
+
+
+def _stored(seed: int, folder: Path, peers: bool, command: str) -> dict[str, Any]:
+    row = measure(random_system(seed), peers=peers)
+    path = row_file(folder, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {**row, "command": command, "environment": environment()})
+    return row
+
+
+def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
+    """Simulate, fit with the defaults, compare with the truth."""
+    import uidd
+
+    data = system.simulate()
+    truth, truth_error = system.entropy_production_rate
+    row: dict[str, Any] = {"seed": system.seed, **system.about, "truth": truth, "truth_error": truth_error}
+    row |= {"total_time": data.total_time / system.fastest}
+    began = time.perf_counter()
+    try:
+        fit = uidd.fit(data, seed=0, progress=False)
+        rate = uidd.entropy_production(fit)
+    except Exception as error:  # a traceback is a row of its own
+        return row | {"code": "failed", "message": repr(error), "seconds": time.perf_counter() - began}
+    row["seconds"] = time.perf_counter() - began
+    error = float(np.hypot(rate.standard_error, truth_error))
+    states = np.concatenate(data.states)
+    some = states[:: max(1, len(states) // LOOKED_AT)]
+    code = rate.result.code if fit.result.successful else fit.result.code
+    row |= {
+        "rate": rate.rate,
+        "standard_error": rate.standard_error,
+        "z": (rate.rate - truth) / error if error > 0 else 0.0,
+        "code": code,
+        "message": (rate.result if fit.result.successful else fit.result).message,
+        "drift_gain": fit.tests[0].nats if fit.tests else None,
+        "linear": not any(test.called_for for test in fit.tests),
+        "checks": fit.checks.to_dict(),
+        **_fields(system, fit, some),
+    }
+    if peers:
+        from .peers import sfi
+
+        found = sfi(data)
+        spread = float(np.hypot(found.standard_error, truth_error))
+        row["SFI"] = {**found.to_dict(), "z": (found.rate - truth) / spread if spread > 0 else None}
+    return row
+
+
+def _fields(system: RandomSystem, fit: Any, states: np.ndarray) -> dict[str, float]:
+    """Errors of V in kT and of f_irr relative to its size, over recorded states; and what the ensemble says."""
+    model = fit.model
+    unit = jnp.asarray(model.scaling.to_unit(states), jnp.result_type(float))
+    with jax.enable_x64(True):
+        exact_V, exact_f = (np.asarray(a) for a in _truth(system.dynamics, jnp.asarray(states)))
+    V, f = (np.asarray(a, np.float64) for a in _learned(model.unit, unit))
+    f = f * np.asarray(model.scaling.scale) / model.scaling.time
+    members = [np.asarray(_learned(each.unit, unit)[0], np.float64) for each in fit.models]
+    off = V - exact_V
+    apart = np.stack(members) - V if members else np.zeros((1, len(V)))
+    apart = apart - apart.mean(axis=1, keepdims=True)
+    size = float(np.sqrt(np.mean(exact_f**2)))
+    return {
+        "V_error": float(off.std()),
+        "V_stated": float(np.sqrt(np.mean(apart**2))),
+        "f_irr_error": float(np.sqrt(np.mean((f - exact_f) ** 2)) / size) if size else float(np.abs(f).max()),
+    }
+
+
+@compiled
+def _truth(dynamics, states):
+    return jax.lax.map(
+        lambda z: (dynamics.potential(z), dynamics.irreversible_drift(z)), states, batch_size=500
+    )
+
+
+@compiled
+def _learned(unit, states):
+    return jax.lax.map(lambda z: (unit.potential(z), unit.irreversible_drift(z)), states, batch_size=500)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What must hold, what was found, and whether it does."""
+
+    what: str
+    found: str
+    met: bool
+
+
+def bars(rows: Sequence[dict[str, Any]]) -> list[Bar]:
+    """The bars over all rows."""
+    ok = [row for row in rows if row["code"] == "ok"]
+    if not ok:
+        return [Bar("at least 80 % ok", "no row is", False)]
+    z = np.abs([row["z"] for row in ok])
+    wrong_V = [r["seed"] for r in ok if r["V_error"] > max(V_LIMIT, V_ERRORS * r["V_stated"])]
+    straight = [r["seed"] for r in ok if r["linear"] and (r["drift_gain"] or 0.0) > BENT]
+    small = [r["seconds"] for r in rows if r["dimension"] <= 4 and r["pairs"] <= 300_000]
+    covered, share = float(np.mean(z < 1.959964)), len(ok) / len(rows)
+    return [
+        Bar("ok: |z| > 3 in at most 1 %", f"{np.mean(z > 3):.1%}", bool(np.mean(z > 3) <= 0.01)),
+        Bar("ok: 95 % intervals cover 92 to 98 %", f"{covered:.1%}", 0.92 <= covered <= 0.98),
+        Bar("ok: no |z| above 4", f"{z.max():.2f}", bool(z.max() <= 4)),
+        Bar(
+            "ok: V within max(.15 kT, three stated errors)",
+            f"{len(wrong_V)} are not: seeds {wrong_V[:12]}",
+            not wrong_V,
+        ),
+        Bar("no bent drift called linear", f"{len(straight)}: seeds {straight[:12]}", not straight),
+        Bar("at least 80 % ok", f"{share:.1%}", share >= 0.8),
+        Bar(
+            "D <= 4, 300,000 pairs: median 40 s, worst 180 s",
+            f"{np.median(small):.0f} s, {np.max(small):.0f} s" if small else "none",
+            bool(small) and float(np.median(small)) <= 40 and float(np.max(small)) <= 180,
+        ),
+    ]
+
+
+def stored_rows(folder: Path) -> list[dict[str, Any]]:
+    """In the order of their seeds."""
+    found = (read_json(path) for path in sorted((folder / "rows").glob("seed*.json")))
+    return sorted(found, key=lambda row: row["seed"])
+
+
+def write_table(folder: Path) -> Path:
+    """`table.md`: the bars, and a line for every system."""
+    rows = stored_rows(folder)
+    lines = ["| bar | found | met |", "|---|---|---|"]
+    lines += [f"| {bar.what} | {bar.found} | {'yes' if bar.met else 'no'} |" for bar in bars(rows)]
+    lines += [
+        "",
+        "| seed | system | recording | truth | rate | z | V off (stated), kT | code | s |",
+        "|---" * 9 + "|",
+    ]
+    for r in rows:
+        system = f"{r['dimension']}-D {r['landscape']} {r['depth']:.1f} kT, noise {r['noise']}, W {r['circulation']}"
+        recording = f"{r['recording']}, {r['starts']}, {r['pairs']} pairs, dt {r['step']:.3f}"
+        if r["code"] == "failed":
+            lines.append(
+                f"| {r['seed']} | {system} | {recording} | {r['truth']:.4g} | | | | failed: {r['message']} | |"
+            )
+            continue
+        lines.append(
+            f"| {r['seed']} | {system} | {recording} | {r['truth']:.4g} | {r['rate']:.4g} +- "
+            f"{r['standard_error']:.2g} | {r['z']:.2f} | {r['V_error']:.3f} ({r['V_stated']:.3f}) | {r['code']} | "
+            f"{r['seconds']:.0f} |"
+        )
+    path = folder / "table.md"
+    path.write_text("\n".join(lines) + "\n")
+    return path
