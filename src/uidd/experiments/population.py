@@ -98,7 +98,7 @@ def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
 
 
 def _fields(system: RandomSystem, fit: Any, states: np.ndarray) -> dict[str, float]:
-    """Errors of V in kT and of f_irr relative to its size, over recorded states; and what the ensemble says."""
+    """Errors of V in kT and of f_irr relative to its size, over recorded states; what the ensemble says."""
     model = fit.model
     unit = jnp.asarray(model.scaling.to_unit(states), jnp.result_type(float))
     with jax.enable_x64(True):
@@ -173,29 +173,25 @@ def stored_rows(folder: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["seed"])
 
 
+def _cells(r: dict[str, Any]) -> list[str]:
+    """One system."""
+    kind = f"{r['dimension']}-D {r['landscape']}, {r['depth']:.1f} kT, {r['noise']} noise"
+    recording = f"{r['recording']}, {r['starts']}, {r['pairs']} pairs, dt {r['step']:.3f}"
+    known = [f"{r['seed']}", f"{kind}, W {r['circulation']}", recording, f"{r['truth']:.4g}"]
+    if r["code"] == "failed":
+        return [*known, "", "", "", f"failed: {r['message']}", f"{r['seconds']:.0f}"]
+    found = [f"{r['rate']:.4g} +- {r['standard_error']:.2g}", f"{r['z']:.2f}"]
+    return [*known, *found, f"{r['V_error']:.3f} ({r['V_stated']:.3f})", r["code"], f"{r['seconds']:.0f}"]
+
+
 def write_table(folder: Path) -> Path:
     """`table.md`: the bars, and a line for every system."""
     rows = stored_rows(folder)
     lines = ["| bar | found | met |", "|---|---|---|"]
     lines += [f"| {bar.what} | {bar.found} | {'yes' if bar.met else 'no'} |" for bar in bars(rows)]
-    lines += [
-        "",
-        "| seed | system | recording | truth | rate | z | V off (stated), kT | code | s |",
-        "|---" * 9 + "|",
-    ]
-    for r in rows:
-        system = f"{r['dimension']}-D {r['landscape']} {r['depth']:.1f} kT, noise {r['noise']}, W {r['circulation']}"
-        recording = f"{r['recording']}, {r['starts']}, {r['pairs']} pairs, dt {r['step']:.3f}"
-        if r["code"] == "failed":
-            lines.append(
-                f"| {r['seed']} | {system} | {recording} | {r['truth']:.4g} | | | | failed: {r['message']} | |"
-            )
-            continue
-        lines.append(
-            f"| {r['seed']} | {system} | {recording} | {r['truth']:.4g} | {r['rate']:.4g} +- "
-            f"{r['standard_error']:.2g} | {r['z']:.2f} | {r['V_error']:.3f} ({r['V_stated']:.3f}) | {r['code']} | "
-            f"{r['seconds']:.0f} |"
-        )
+    columns = ("seed", "system", "recording", "truth", "rate", "z", "V off (stated), kT", "code", "s")
+    lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
     path = folder / "table.md"
     path.write_text("\n".join(lines) + "\n")
     return path
