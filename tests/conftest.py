@@ -76,7 +76,7 @@ def with_random_weights():
         def draw(leaf):
             if not isinstance(leaf, jax.ShapeDtypeStruct):
                 return leaf
-            return jnp.asarray(generator.standard_normal(leaf.shape) / max(1, leaf.shape[0]) ** 0.5)
+            return jnp.asarray(generator.standard_normal(leaf.shape) / max(1, *leaf.shape[:1], 1) ** 0.5)
 
         return jax.tree.map(draw, eqx.filter_eval_shape(lambda key: build(key=key), jax.random.key(0)))
 

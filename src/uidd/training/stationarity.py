@@ -7,7 +7,7 @@ import scipy.stats
 
 from ..data import Trajectories
 
-LARGEST_CHANCE = 1e-3
+LARGEST_CHANCE = 1e-2
 FEWEST_PATHS = 20
 # States that are kept for means, evenly spaced.
 KEPT = 16_384
@@ -32,7 +32,7 @@ def is_stationary(data: Trajectories) -> bool:
     ]
     change = np.concatenate(changes, axis=1)
     t = change.sum(axis=0) / np.sqrt(np.sum((change - change.mean(axis=0)) ** 2, axis=0) + 1e-30)
-    chance = 2 * len(t) * scipy.stats.norm.sf(np.abs(t).max())
+    chance = 2 * len(t) * scipy.stats.t.sf(np.abs(t).max(), len(change) - 1)
     return bool(chance > LARGEST_CHANCE)
 
 

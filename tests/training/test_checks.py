@@ -1,0 +1,76 @@
+"""Every assumption broken once: the right line complains; and none for data of the model itself."""
+
+import jax
+import numpy as np
+import pytest
+
+from uidd.data import Scaling, Trajectories
+from uidd.likelihood import EulerMaruyama
+from uidd.models import Architecture, Coefficients, Model
+from uidd.training.checks import Checks, checked
+
+DT, PATHS, FRAMES = 0.02, 100, 300
+
+
+@pytest.fixture(scope="module")
+def model():
+    """V = |z|^2 / 2, sigma = 1 and a constant W, of Euler's scheme."""
+    spec = Architecture().plain
+    own = Coefficients.of(spec.build(2, key=jax.random.key(0)))
+    vector = own.vector
+    vector[own.component == 2] = 0.8
+    return Model(own.dynamics(vector), spec, Scaling.identity(2))
+
+
+def paths(model, *, seed=0, force=lambda z: 0.0, size=lambda z, k: 1.0, draw=None, observed=0.0):
+    """Euler paths of the model, with something added."""
+    sigma = np.asarray(model.diffusion(np.zeros(2)))
+    M, W = sigma @ sigma.T / 2, np.asarray(model.circulation(np.zeros(2)))
+    generator = np.random.default_rng(seed)
+    z = generator.standard_normal((PATHS, 2))
+    states = [z]
+    for k in range(FRAMES):
+        noise = generator.standard_normal(z.shape) if draw is None else draw(generator, z.shape)
+        z = z - DT * z @ (M + W).T + DT * force(z) + DT**0.5 * size(z, k) * noise @ sigma.T
+        states.append(z)
+    path = np.stack(states, axis=1)
+    return Trajectories.from_arrays(path + observed * generator.standard_normal(path.shape), dt=DT)
+
+
+def failed(checks: Checks) -> set[str]:
+    return {line.name for line in checks if line.verdict == line.name}
+
+
+def test_none_complains_about_data_of_the_model(model):
+    """Chance 2e-4 a line, six lines, ten data sets: one in a hundred such tests would fail."""
+    for seed in range(10):
+        found = checked(model, EulerMaruyama(), paths(model, seed=seed))
+        assert len(found) == 6 and not failed(found), str(found)
+        assert found.result.successful
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("drift", {"force": lambda z: -3 * z**3}),
+        ("noise", {"size": lambda z, k: 1 + 0.4 * np.tanh(z[:, :1])}),
+        ("memory", {"observed": 0.1}),
+        ("tails", {"draw": lambda generator, shape: generator.standard_t(4, shape) / 2**0.5}),
+        ("not_stationary", {"size": lambda z, k: 1.0 if k < FRAMES / 2 else 1.3}),
+    ],
+)
+def test_the_line_of_a_broken_assumption_complains(model, name, broken):
+    found = checked(model, EulerMaruyama(), paths(model, **broken))
+    assert name in failed(found), str(found)
+    assert not found.result.successful and found.result.message
+
+
+def test_a_current_that_is_too_weak_shows_in_its_work(model):
+    """Twice the turning: the learned current does twice the work along the paths that its square says."""
+    W = np.asarray(model.circulation(np.zeros(2)))
+    found = checked(model, EulerMaruyama(), paths(model, force=lambda z: -z @ W.T))
+    assert "work" in failed(found), str(found)
+    (work,) = (line for line in found if line.name == "work")
+    M = np.asarray(model.dissipation(np.zeros(2)))
+    rate = -float(np.trace(np.linalg.solve(M, W @ W)))
+    assert abs(work.size - 2 * rate) < 0.25 * 2 * rate  # 2 <w . (2 v - v)>

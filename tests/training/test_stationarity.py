@@ -1,0 +1,34 @@
+"""Paths that end where they began, and paths that do not."""
+
+import numpy as np
+import pytest
+
+from uidd.systems import Trap
+from uidd.training.stationarity import is_stationary, recorded_states
+
+
+def starting(width, *, frames, paths, seed):
+    generator = np.random.default_rng(seed)
+    trap = Trap()
+    z = width * (generator.standard_normal((paths, 2)) * 0.5**0.5)
+    states, dt = [z], 0.05
+    drift = np.array([[-1.0, -trap.strength], [trap.strength, -1.0]])
+    for _ in range(frames):
+        z = z + dt * z @ drift.T + (2 * 0.5 * dt) ** 0.5 * generator.standard_normal(z.shape)
+        states.append(z)
+    from uidd.data import Trajectories
+
+    return Trajectories.from_arrays(np.stack(states, axis=1), dt=dt)
+
+
+@pytest.mark.parametrize(("frames", "paths"), [(200, 60), (4, 5000)])
+def test_starts_from_the_stationary_state_pass_and_wider_ones_do_not(frames, paths):
+    """Ten data sets at a chance of 1e-2 each: three alarms have a chance of 1e-4."""
+    passed = [is_stationary(starting(1.0, frames=frames, paths=paths, seed=seed)) for seed in range(10)]
+    assert sum(passed) >= 8
+    assert not is_stationary(starting(3.0, frames=frames, paths=paths, seed=0))
+
+
+def test_no_states_are_handed_out_where_they_are_not_stationary():
+    assert len(recorded_states(starting(1.0, frames=200, paths=60, seed=0))) > 1000
+    assert len(recorded_states(starting(3.0, frames=200, paths=60, seed=0))) == 0
