@@ -69,16 +69,20 @@ def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
 def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
-    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes."""
+    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes; or as many of a current,
+    and the V that they refer to with its level."""
     spec, D = Architecture(), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
     leaves, below = jax.tree.leaves(model), D * (D - 1) // 2
     assert all(isinstance(leaf, jax.Array) for leaf in leaves)
-    count = D * D + D + weights_of(D, (64,), 1) + weights_of(D, (32,), D)
+    count = D * D + D + weights_of(D, (64,), 1)
     # Centers and heights, and the planes that they lie in: eight, or two copies of the only one.
     count += 192 * 3 + 2 * D * (8 if D > 2 else 2)
     # All terms of degree 1 to 4; above eight dimensions those of single coordinates only, in a frame.
     count += comb(D + 4, 4) - 1 if D <= 8 else D + below + 3 * D
+    if 1 < D <= 4:
+        count += count + weights_of(D, (64,), below) + 1
+    count += weights_of(D, (32,), D)
     if D > 3:
         count += below + D
     elif D > 1:

@@ -15,7 +15,7 @@ from uidd.models import Architecture, Ensemble, Model
 from uidd.report import Analysis, RunFolder, render_page
 from uidd.sampling import Simulation, StationarySamples
 from uidd.thermodynamics import CountedEntropyProduction, Estimate
-from uidd.training import EpochRecord, Fit
+from uidd.training import Checks, EpochRecord, Fit
 
 HOSTILE = "<script>alert(1)</script>"
 NAMES = ("extension", HOSTILE, 'a"b&c', "d", "e")
@@ -101,6 +101,7 @@ def make_run(tmp_path_factory, random_dynamics):
         )
         history = tuple(EpochRecord(k, 100 * k, 1.0 / (k + 1), 1.1 / (k + 1)) for k in range(epochs))
         fit = Fit(
+            checks=Checks(),
             model=model,
             ensemble=Ensemble.none(model),
             history=history,

@@ -131,17 +131,17 @@ class CurrentCirculation(AbstractCirculation):
     fields: FieldCirculation
     currents: FieldCirculation
     reference: AbstractPotential
-    level: Float[Array, ""]
+    level: Float[Array, " 1"]
 
     def __call__(self, z: State) -> Matrix:
         """W(z)."""
-        return self.fields(z) + self._growth(self.reference(z) - self.level)[0] * self.currents(z)
+        return self.fields(z) + self._growth(self.reference(z) - self.level[0])[0] * self.currents(z)
 
     def with_divergence(self, z: State) -> tuple[Matrix, State]:
         """div W = div A + g div B + B grad g, grad g = g (1 - g e^-4) grad U."""
         A, div_A = self.fields.with_divergence(z)
         B, div_B = self.currents.with_divergence(z)
-        g, slope = self._growth(self.reference(z) - self.level)
+        g, slope = self._growth(self.reference(z) - self.level[0])
         return A + g * B, div_A + g * div_B + slope * B @ self.reference.gradient(z)
 
     def starting_at(self, circulation: Matrix) -> "CurrentCirculation":
@@ -247,7 +247,7 @@ class Drawn:
             finer = Network.drawn(dimension, len(pairs), self.width, CURRENT_SCALES, dense=True, key=key)
             reference = Quadratic().build(dimension, key=key)
             fields, currents = FieldCirculation(network, pairs), FieldCirculation(finer, pairs)
-            return CurrentCirculation(fields, currents, reference, jnp.zeros(()))
+            return CurrentCirculation(fields, currents, reference, jnp.zeros(1))
         if dimension <= 5:
             network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
             return FieldCirculation(network, pairs)

@@ -121,7 +121,7 @@ class Candidates:
         vector = weights.vector
         vector[weights.component == COMPONENTS.index("potential")] = reference
         V = weights.dynamics(vector).potential_component
-        level = _mean(V, self.pairs.start)
+        level = _mean(V, self.pairs.start)[None]
         return eqx.tree_at(lambda d: d.circulation_component, present, W.referring_to(V, level))
 
     def continued(self, present: ComponentDynamics, on: tuple[str, ...]) -> ComponentDynamics:
