@@ -49,7 +49,8 @@ def test_frames_of_varying_step_start_from_the_euler_fit_and_say_so():
 def test_linear_data_call_for_no_network(fitted):
     assert [test.what for test in fitted.tests] == ["drift", "noise"]
     assert not any(test.called_for for test in fitted.tests)
-    assert fitted.model.architecture == Architecture().plain
+    own = Coefficients.of(fitted.model.unit)
+    assert not own.vector[own.penalised].any()
 
 
 def test_the_headline_covers_the_exact_rate_of_exactly_sampled_data(fitted):
