@@ -69,7 +69,7 @@ def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
 def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
-    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes; or as many of a current,
+    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes; or a current's,
     and the V that they refer to with its level."""
     spec, D = Architecture(), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
