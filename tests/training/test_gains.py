@@ -28,7 +28,7 @@ def turning(z):
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 def test_linear_drifts_and_constant_noise_call_for_nothing(dimension):
     """A gain of g nats in one fold has a chance of e^-g, times the regressions tried; 20 nats, beyond which a
-    bend must be found, are far out for the sum over folds, too (the largest of 60 such sets was 11)."""
+    bend must be found, are far out for the sum over folds, too (11 is the largest that was seen)."""
     for seed in range(6):
         start, increment, dt, fold = recorded(turning, dimension=dimension, paths=30, frames=100, seed=seed)
         assert drift_gain(start, increment, dt, fold).nats < 20
