@@ -31,8 +31,8 @@ class Gain:
     larger: E e^gain <= 1, whatever it is and however many numbers it has. So by Markov's inequality a gain of
     g nats in one fold has a chance of e^-g at most, times the number of regressions tried. For the sum over
     folds, which share what they are fitted to, that is a guide and no bound: a linear data set in five
-    dimensions gained 11 nats. A network in vain costs time; its prior switches it off. Pairs of one path stay in one
-    fold, so that those fitted and those asked are apart.
+    dimensions gained 11 nats. A network in vain costs time; its prior switches it off. Pairs of one path stay
+    in one fold, so that those fitted and those asked are apart.
 
     Attributes:
         what: `drift` or `noise`.
