@@ -52,6 +52,10 @@ class _Several(Exception):
 def _matrix_market(path: Path) -> np.ndarray:
     import scipy.io
 
+    rows, columns, *_ = scipy.io.mminfo(path)
+    if not rows * columns:
+        # SciPy's reader divides by the number of rows, and with it goes the whole process.
+        return np.zeros((rows, columns))
     return _dense(scipy.io.mmread(path))
 
 
