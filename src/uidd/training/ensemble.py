@@ -10,7 +10,7 @@ from .rim import Rim
 
 COUNT = 64
 # In nats: how much less likely the data may be with a looser prior, for it to be believed.
-BELIEVED, HALVINGS = 2.0, 6
+BELIEVED = 2.0
 LOOKED_AT = 256
 
 
@@ -52,22 +52,10 @@ def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
     nothing, everything = np.zeros((0, len(solution.vector))), np.ones(len(solution.vector), bool)
     score = solution.found.gradient
     posterior = LocalPosterior(solution.vector, score, solution.information, np.zeros(0), nothing, everything)
-
-    def evidence(precision: np.ndarray) -> float:
-        return posterior.evidence(weights, posterior.maximum(weights, precision)[0], precision)
-
     found = solution.precision.copy()
-    if not weights.groups:
-        return found
-    most = evidence(solution.precision)
-    for k, usual in enumerate(weights.usual_precision):
-        low, high = np.log(LOOSEST * usual), np.log(solution.precision[k])
-        for _ in range(HALVINGS if low < high else 0):
-            middle = (low + high) / 2
-            other = solution.precision.copy()
-            other[k] = np.exp(middle)
-            low, high = (low, middle) if evidence(other) > most - BELIEVED else (middle, high)
-        found[k] = np.exp(high)
+    for k, usual in enumerate(weights.usual_precision if weights.groups else ()):
+        evidence = posterior.of_group(weights, solution.precision, k)
+        found[k] = evidence.loosest(solution.precision[k], LOOSEST * usual, BELIEVED)
     return found
 
 

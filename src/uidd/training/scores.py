@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 from jax.flatten_util import ravel_pytree
 
 from .._programs import compiled
@@ -160,15 +161,15 @@ def scores(
     blocks, total, used = np.zeros((data.blocks, len(vector))), np.zeros((len(vector),) * 2), 0
     stride = -(-len(data) * len(vector) ** 2 // MOST_PRODUCTS)
     for index, (pairs, count, block) in enumerate(data.segments()):
-        found, gradients = _scores(chosen, weights.frozen, likelihood, pairs)
+        found, gradients, size = _scores(chosen, weights.frozen, likelihood, pairs)
         bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
         value += float(bent.sum())
-        gradients = np.asarray(gradients)[:count]
-        weight = slope * _tamed(gradients, slope)
-        gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
-        member = np.zeros((count, data.blocks), np.float32)
-        member[np.arange(count), block] = weight
-        blocks += member.T @ gradients
+        gradients, size = np.asarray(gradients)[:count], np.asarray(size)[:count]
+        weight = slope * _tamed(size, slope)
+        if not np.isfinite(size).all():
+            gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
+        shape = data.blocks, count
+        blocks += scipy.sparse.csr_array((weight, (block, np.arange(count))), shape) @ gradients
         if outer and index % stride == 0:
             # In double precision: directions that the data hardly see must not turn negative.
             weighted = gradients.astype(np.float64) * weight[:, None]
@@ -232,9 +233,8 @@ def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     return np.where(below > 0, floor - np.minimum(np.log1p(below), MOST_BELOW), value), 1 / (1 + below)
 
 
-def _tamed(gradients: np.ndarray, slope: np.ndarray) -> np.ndarray:
+def _tamed(size: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """A factor for pairs below the floor: no gradient of theirs may exceed ten times the usual one."""
-    size = np.abs(gradients).max(axis=1)
     finite = np.isfinite(size)
     usual = np.median(size[finite]) if finite.any() else 0.0
     factor = np.where(finite, np.minimum(1.0, 10 * usual / np.where(finite & (size > 0), size, 1.0)), 0.0)
@@ -255,12 +255,17 @@ def _values(chosen, frozen, likelihood, pairs):
 
 @compiled
 def _scores(chosen, frozen, likelihood, pairs):
+    """Of every pair: the log-density, its gradient, and the size of that."""
     vector, unravel = ravel_pytree(chosen)
 
     def one(vector, *pair):
         return likelihood.log_density(eqx.combine(unravel(vector), frozen), *pair)
 
-    return _in_chunks(lambda *pair: jax.value_and_grad(one)(vector, *pair), *pairs)
+    def with_gradient(*pair):
+        value, gradient = jax.value_and_grad(one)(vector, *pair)
+        return value, gradient, jnp.max(jnp.abs(gradient))
+
+    return _in_chunks(with_gradient, *pairs)
 
 
 @compiled
