@@ -15,7 +15,7 @@ from .cubature import Cubature, carried
 LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
 # Nats over all data: a degree of freedom that is fitted to noise gains as much.
 MOST_LOST = 0.5
-LOOKED_AT = 512
+LOOKED_AT = 2048
 
 
 @dataclass(frozen=True)

@@ -90,14 +90,7 @@ class Search:
             choice = self._chosen(self.candidates.plain)
             scheme = (choice.likelihood.steps, choice.likelihood.order)
         possible = self.candidates.possible
-        some = self.data.some(MOST_PAIRS, np.random.default_rng([self.seed, 0]))
-        tests, fold = (), folds_of(some.block)
-        if possible:
-            drift = drift_gain(*some.pairs, fold)
-            noise = Gain("noise", "", 0.0, 1.0)
-            if not drift.called_for:
-                noise = noise_gain(some.pairs.start, linear_residuals(*some.pairs), fold)
-            tests = (drift, noise)
+        tests = self._asked() if possible else ()
         called = any(test.called_for for test in tests)
         # What bends is the drift: V and W both get their networks, and the priors sort out which.
         on = tuple(name for name in possible if name != "diffusion") or possible
@@ -105,6 +98,18 @@ class Search:
         weights = Coefficients.of(self.candidates.model(on))
         first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
         return Leg("start", on, weights.vector, weights.usual_precision, NONE, scheme, tests, (first,))
+
+    def _asked(self) -> tuple[Gain, Gain]:
+        """Does the drift bend, and if not, does the noise vary? Some pairs are often enough."""
+        drift, noise = Gain("drift", "", 0.0, 1.0), Gain("noise", "", 0.0, 1.0)
+        for count in (2 * FEW, MOST_PAIRS):
+            some = self.data.some(count, np.random.default_rng([self.seed, 0]))
+            drift = drift_gain(*some.pairs, folds_of(some.block))
+            if drift.called_for:
+                return drift, noise
+            if len(some) == len(self.data):
+                break
+        return drift, noise_gain(some.pairs.start, linear_residuals(*some.pairs), folds_of(some.block))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
         """The next leg; the last one, `all`, comes with its solution.
@@ -120,7 +125,7 @@ class Search:
         if leg.name in ("start", "drift") and leg.on:
             return self._climbed(leg, "few", 2 * FEW, 8, 2 * ENOUGH)
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 1, 3 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 1, 8 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 1, ENOUGH)
 
@@ -333,8 +338,8 @@ class Search:
     def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
         """Losses in nats a pair; the held-out data only watch."""
         losses = [
-            mean_loss(weights, vector, likelihood, part)
-            for part in (self.data.some(FEW // 2, np.random.default_rng([self.seed, 2])), self.held_out)
+            mean_loss(weights, vector, likelihood, part.some(FEW // 2, np.random.default_rng([self.seed, 2])))
+            for part in (self.data, self.held_out)
         ]
         steps = history[-1].step if history else 0
         record = EpochRecord(len(history), steps + seen, *losses)
