@@ -13,6 +13,7 @@ from uidd.systems import Linear, Trap
 from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
 from uidd.thermodynamics import entropy_production
 from uidd.training import fit, fit_linear
+from uidd.training.ensemble import unseen_rate
 from uidd.training.local_posterior import Factored, LocalPosterior
 from uidd.training.rim import Rim
 
@@ -323,3 +324,16 @@ def test_data_of_one_dimension_have_no_circulation():
     fitted = fit(Trajectories.from_arrays(x, dt=dt), progress=False)
     estimate = entropy_production(fitted, draws=4000)
     assert estimate.rate == 0 and fitted.model.dimension == 1
+
+
+def test_a_current_that_is_left_out_costs_a_quarter_of_its_rate_times_the_time():
+    """Linear drifts f = -z and f = -z + w J z in unit noise: <log p - log q> over pairs, by simulation."""
+    generator, w, dt = np.random.default_rng(0), 0.2, 0.01
+    z = generator.standard_normal((200_000, 2))
+    current = w * z @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    kick = np.sqrt(2 * dt) * generator.standard_normal(z.shape)
+    nats = np.sum((kick + current * dt) ** 2 - kick**2, axis=1) / (4 * dt)
+    rate = np.mean(np.sum(current**2, axis=1))
+    error = nats.std() / len(nats) ** 0.5
+    assert abs(nats.mean() - rate * dt / 4) < 4 * error
+    assert unseen_rate(9.0, 12.0) == pytest.approx(3.0 / 3**0.5)

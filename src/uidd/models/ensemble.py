@@ -31,6 +31,7 @@ class Ensemble:
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
         recorded: Recorded states in the user's coordinates, in order; none if they are not stationary.
+        unseen: In k_B per unit time: the error of the rate from currents too weak for the model to hold them.
         result: How the fit ended: members around a model that did not settle mean nothing.
     """
 
@@ -40,6 +41,7 @@ class Ensemble:
     loose: np.ndarray
     recorded: np.ndarray
     result: Result = field(default_factory=Result)
+    unseen: float = 0.0
 
     @classmethod
     def none(cls, center: Model) -> "Ensemble":
@@ -61,7 +63,7 @@ class Ensemble:
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
-        ended = {"result": self.result.code, "message": self.result.message}
+        ended = {"result": self.result.code, "message": self.result.message, "unseen": self.unseen}
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         Container("ensemble", header, [*weights(self.center), *rows, self.recorded]).write(str(path))
 
@@ -75,4 +77,5 @@ class Ensemble:
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
-        return cls(center, *rows, recorded=recorded, result=ended)
+        unseen = float(container.header.get("unseen", 0.0))
+        return cls(center, *rows, recorded=recorded, result=ended, unseen=unseen)

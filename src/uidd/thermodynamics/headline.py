@@ -56,7 +56,8 @@ def entropy_production(
     Coefficients under a prior are pulled towards zero, which takes out twice their noise: their variance
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
-    standard error joins the spread over the ensemble and that of the states.
+    standard error joins the spread over the ensemble, that of the states, and what a current could dissipate
+    that is too weak for the model to hold it.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
@@ -117,7 +118,7 @@ def entropy_production(
     noise = mean_rates(ensemble.constants)[1]
     rate += even.mean() - 2 * noise.mean()
     # The odd part is the spread of the rate; where that vanishes, as in equilibrium, the even part is left.
-    error = np.sqrt(np.mean(odd**2) + np.var(even) + monte_carlo**2)
+    error = np.sqrt(np.mean(odd**2) + np.var(even) + monte_carlo**2 + ensemble.unseen**2)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
 

@@ -47,6 +47,16 @@ def draw_ensemble(
     return Ensemble(center, found, _constants(found, weights, factor), loose[:SHOWN], recorded)
 
 
+def unseen_rate(nats: float, total_time: float) -> float:
+    """How large a rate is that gains so many nats in this time, if all smaller ones are as likely: its rms.
+
+    A current that is left out and dissipates S costs S T / 4 nats: log-densities differ by
+    |df|^2 dt / 4 in the metric M^-1, and S is the mean of |f_irr|^2. Over 0 <= S <= 4 nats / T the root of
+    the mean square is this bound over the root of three.
+    """
+    return 4 * nats / total_time / 3**0.5
+
+
 def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
     """For every group the smallest precision with an evidence within `BELIEVED` nats of the solution's."""
     nothing, everything = np.zeros((0, len(solution.vector))), np.ones(len(solution.vector), bool)

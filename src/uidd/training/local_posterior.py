@@ -82,13 +82,13 @@ class GroupEvidence:
 
     def largest(self, low: float, high: float) -> tuple[float, float]:
         """Where it is largest between two bounds, and its value there."""
-        left, right = np.log(low), np.log(high)
-        for count in GRIDS:
-            tried = np.linspace(left, right, count)
-            found = self(np.exp(tried))
-            best = int(np.argmax(found))
-            left, right = tried[max(best - 1, 0)], tried[min(best + 1, count - 1)]
-        return float(np.exp(tried[best])), float(found[best])
+        coarse, fine = GRIDS
+        tried = np.linspace(np.log(low), np.log(high), coarse)
+        best = int(np.argmax(self(np.exp(tried))))
+        tried = np.exp(np.linspace(tried[max(best - 1, 0)], tried[min(best + 1, coarse - 1)], fine))
+        found = self(tried)
+        best = int(np.argmax(found))
+        return float(tried[best]), float(found[best])
 
     def loosest(self, precision: float, low: float, lost: float) -> float:
         """The smallest precision that makes the data no more than `lost` nats less likely than this one."""

@@ -24,7 +24,7 @@ from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noi
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import MEANINGLESS, TIGHTEST
+from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .scores import Sample, mean_loss, whitened
 
@@ -33,7 +33,7 @@ FEW, MANY = 16_384, 131_072
 # Of making the pairs straight anew; each leaves a part of the way that is as small as an interval is short.
 ROUNDS = 6
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
-ENOUGH, TOO_MUCH = 4.0, 8.0
+ENOUGH, TOO_MUCH = 8.0, 16.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
 # degrees of freedom share it, each of which gains half a nat from noise.
 MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
@@ -50,7 +50,18 @@ BENT = Cubature(1, 4)
 
 @dataclass(frozen=True)
 class Found:
-    """Where the search ended."""
+    """Where the search ended.
+
+    Attributes:
+        dynamics: In unit-size coordinates.
+        architecture: With the networks that are in the model.
+        weights: Its coefficients.
+        solution: Their values and what is known of them.
+        likelihood: The transition density that was used.
+        tests: Whether the drift bends and the noise varies.
+        result: Whether the search settled.
+        unseen: Nats that a current could gain of which the model says nothing; zero if it has one.
+    """
 
     dynamics: ComponentDynamics
     architecture: Architecture
@@ -59,6 +70,7 @@ class Found:
     likelihood: AbstractLikelihood
     tests: tuple[Gain, ...]
     result: Result
+    unseen: float
 
 
 class Search:
@@ -123,9 +135,9 @@ class Search:
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             return self._drifted(self._asked_about_noise(leg)), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", 2 * FEW, 8, 2 * ENOUGH)
+            return self._climbed(leg, "few", 2 * FEW, 8, ENOUGH)
         if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 1, 8 * ENOUGH)
+            return self._climbed(leg, "many", MANY, 1, 4 * ENOUGH)
         # From a solution that a part of the data found one step over all of them is nearly enough.
         return self._climbed(leg, "all", len(self.data), 1, ENOUGH)
 
@@ -141,6 +153,7 @@ class Search:
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
+        doubted = leg.on and "circulation" in self.candidates.possible and "circulation" not in leg.on
         architecture = self.candidates.specification(leg.on)
         if not leg.on and self.candidates.possible:
             bending, could_bend = self._what_could_bend(dynamics, likelihood)
@@ -155,6 +168,7 @@ class Search:
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
+            unseen=DOUBT if doubted else 0.0,
         )
 
     def _what_could_bend(
@@ -223,7 +237,7 @@ class Search:
                 data,
                 rim,
                 most_steps=steps,
-                enough=2 * ENOUGH,
+                enough=ENOUGH,
                 seed=self.seed,
                 moving=moving,
                 near=near,

@@ -17,7 +17,7 @@ from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import Checks, checked
-from .ensemble import draw_ensemble
+from .ensemble import draw_ensemble, unseen_rate
 from .gauss_newton import Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import best_epoch, is_better
@@ -130,6 +130,8 @@ class Task:
             ensemble = draw_ensemble(
                 model, weights, found.solution, recorded_states(self.data), seed=self.seed
             )
+            unseen = unseen_rate(found.unseen, self.train.total_time)
+            ensemble = replace(ensemble, unseen=unseen)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
