@@ -70,3 +70,23 @@ def test_one_wild_pair_is_not_the_mean_loss(random_dynamics):
     plain = -log_densities(weights, weights.vector, EulerMaruyama(), wild).mean()
     assert plain > 1e6
     assert calm < moved < calm + 60 / len(data)
+
+
+def test_the_information_of_eulers_density_comes_in_two_parts(random_dynamics):
+    """The covariance's rows are asked for sigma's columns alone; against J^T J with all rows and columns."""
+    weights = Coefficients.of(random_dynamics(Architecture(), 2, 0))
+    _, data = linear(2, random_dynamics, pairs=512)
+    found = fisher(weights, weights.vector, EulerMaruyama(), data, seed=0)
+    start, _, dt = (jnp.asarray(part, jnp.result_type(float)) for part in data.pairs)
+    vector, unravel = ravel_pytree(weights.chosen)
+
+    def rows(z, h):
+        likelihood, dynamics = EulerMaruyama(), eqx.combine(unravel(vector), weights.frozen)
+        _, root = likelihood.moments(dynamics, z, h)
+        y = lambda v: likelihood.deviations(eqx.combine(unravel(v), weights.frozen), z, h, root)  # noqa: E731
+        return jax.jacrev(y)(vector)
+
+    J = np.asarray(jax.jit(jax.vmap(rows))(start, dt), np.float64).reshape(-1, len(vector))
+    exact = J.T @ J
+    scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
+    assert np.abs((found - exact) / scale / scale[:, None]).max() < 1e-4

@@ -14,6 +14,7 @@ from ..data import Transitions
 from ..dynamics import solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients
+from ..models.coefficients import COMPONENTS
 
 # Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
 SEGMENT, CHUNK = 8192, 512
@@ -23,7 +24,7 @@ BELOW_MEDIAN = 20.0
 # Of the Jacobian of one transition's mean and covariance; and pairs, where it has more and each takes long.
 MOST_ROWS, MOST_MIXED = 9, 8192
 # Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
-MOST_PRODUCTS, MOST_INFORMATION = 3 * 10**10, 2 * 10**11
+MOST_PRODUCTS, MOST_INFORMATION = 3 * 10**10, 8 * 10**10
 FEWEST_PAIRS = 1024
 
 
@@ -188,32 +189,53 @@ def fisher(
     information of hundreds of coefficients noisy, and with it the steps.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
-    total, known = np.zeros((len(vector), len(vector))), isinstance(likelihood, AbstractGaussian)
+    total = np.zeros((len(vector), len(vector)))
     seen = data.some(_pairs_of_information(weights, likelihood, data), np.random.default_rng(seed))
     size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
         start, _, dt = pairs
         keys = jax.random.split(jax.random.fold_in(key, index), size)
-        if known:
-            rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys)
+        if isinstance(likelihood, AbstractGaussian):
+            for first, last, begin, end in _parts_of_rows(weights, likelihood, start.shape[1]):
+                rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys, first, last, begin, end)
+                total[begin:end, begin:end] += _squared(np.asarray(rows)[:count])
         else:
             drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
             rows = _scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
-        rows = np.asarray(rows)[:count]
-        rows = rows[np.isfinite(rows).all(axis=(1, 2))]
-        # Where the model is still wild, one pair must not seem to know more than all others together.
-        largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
-        usual = 100 * np.median(largest) if len(largest) else 1.0
-        # In double precision: directions that the data hardly see must not turn negative.
-        tame = rows * np.minimum(1.0, usual / np.maximum(largest, 1e-30))[:, None, None].astype(np.float64)
-        flat = tame.reshape(-1, len(vector))
-        total = total + flat.T @ flat
+            total += _squared(np.asarray(rows)[:count])
     return total * (len(data) / len(seen))
 
 
+def _squared(rows: np.ndarray) -> np.ndarray:
+    """J^T J of all pairs, `(pairs, rows, p)`."""
+    rows = rows[np.isfinite(rows).all(axis=(1, 2))]
+    # Where the model is still wild, one pair must not seem to know more than all others together.
+    largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    usual = 100 * np.median(largest) if len(largest) else 1.0
+    # In double precision: directions that the data hardly see must not turn negative.
+    tame = rows * np.minimum(1.0, usual / np.maximum(largest, 1e-30))[:, None, None].astype(np.float64)
+    flat = tame.reshape(-1, rows.shape[-1])
+    return flat.T @ flat
+
+
+def _parts_of_rows(weights: Coefficients, likelihood: AbstractGaussian, dimension: int):
+    """Where rows of J begin and end, and the columns in which these are not zero.
+
+    Of Euler's density sigma alone makes the covariance, whose rows are most of J.
+    """
+    every, rows = len(weights.component), dimension + dimension * (dimension + 1) // 2
+    if not isinstance(likelihood, EulerMaruyama):
+        return [(0, rows, 0, every)]
+    own = np.flatnonzero(weights.component == COMPONENTS.index("diffusion"))
+    sigma = [(dimension, rows, int(own[0]), int(own[-1]) + 1)] if len(own) else []
+    return [(0, dimension, 0, every), *sigma]
+
+
 def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
-    """Of one pair: the numbers in mean and covariance, or one draw."""
+    """Of one pair, in all columns: the numbers in mean and covariance, or one draw."""
     dimension = data.pairs.start.shape[1]
+    if isinstance(likelihood, EulerMaruyama):
+        return dimension
     return dimension + dimension * (dimension + 1) // 2 if isinstance(likelihood, AbstractGaussian) else 1
 
 
@@ -275,20 +297,22 @@ def _drawn(chosen, frozen, likelihood, start, dt, keys):
 
 
 @compiled
-def _rows(chosen, frozen, likelihood, start, dt, keys):
-    """J for every pair, `(n, rows, p)`; where it has many rows, some combinations with random signs."""
+def _rows(chosen, frozen, likelihood, start, dt, keys, first, last, begin, end):
+    """J for every pair, `(n, rows, columns)`, where it has many rows some combinations with random signs."""
     vector, unravel = ravel_pytree(chosen)
-    dimension = start.shape[1]
-    rows = dimension + dimension * (dimension + 1) // 2
+    rows = last - first
 
     def one(z, h, key):
         _, root = likelihood.moments(eqx.combine(chosen, frozen), z, h)
-        y = lambda vector: likelihood.deviations(eqx.combine(unravel(vector), frozen), z, h, root)  # noqa: E731
+
+        def y(vector):
+            return likelihood.deviations(eqx.combine(unravel(vector), frozen), z, h, root)[first:last]
+
         pullback = jax.vjp(y, vector)[1]
         mixed = jnp.eye(rows, dtype=z.dtype)
         if rows > MOST_ROWS:
             mixed = jax.random.rademacher(key, (MOST_ROWS, rows), z.dtype) / MOST_ROWS**0.5
-        return jax.vmap(pullback)(mixed)[0]
+        return jax.vmap(pullback)(mixed)[0][:, begin:end]
 
     return _in_chunks(one, start, dt, keys)
 

@@ -60,7 +60,8 @@ class Found:
         likelihood: The transition density that was used.
         tests: Whether the drift bends and the noise varies.
         result: Whether the search settled.
-        unseen: Nats that a current could gain of which the model says nothing; zero if it has one.
+        unseen: Nats that a current could gain which the model does not hold: what W's groups must gain, if
+            any of them is left out.
     """
 
     dynamics: ComponentDynamics
@@ -147,13 +148,16 @@ class Search:
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
         likelihood, result = self.likelihood_of(leg), Result()
+        doubted = bool(leg.on) and "circulation" in self.candidates.possible
+        if "circulation" in leg.on:
+            own = weights.group_owner == COMPONENTS.index("circulation")
+            doubted = bool((solution.precision[own] > MEANINGLESS * weights.usual_precision[own]).any())
         if isinstance(likelihood, Cubature) and leg.scheme is not None:
             # Of the scheme that was used, at the solution; it was chosen before.
             result = self._chosen(dynamics, bent=bool(leg.on), only=likelihood).result
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
-        doubted = leg.on and "circulation" in self.candidates.possible and "circulation" not in leg.on
         architecture = self.candidates.specification(leg.on)
         if not leg.on and self.candidates.possible:
             bending, could_bend = self._what_could_bend(dynamics, likelihood)
