@@ -36,7 +36,7 @@ ROUNDS = 6
 ENOUGH, TOO_MUCH = 8.0, 16.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
 # degrees of freedom share it, each of which gains half a nat from noise.
-MOST_LOST, MOST_LOST_BENT = 0.5, 4.0
+MOST_LOST, MOST_LOST_BENT = 0.5, 8.0
 # Pairs that count in the choice while the model may still be wild beyond the others.
 TAME = 0.98
 NONE = np.zeros(0)
