@@ -183,9 +183,10 @@ class Search:
         Data that do not call for a network do not exclude one: how far V and W could bend has to show in the
         ensemble.
         """
-        weights, data = Coefficients.of(self.candidates.bending(dynamics)), self._part("few", 2 * FEW)
+        weights, data = Coefficients.of(self.candidates.bending(dynamics)), self._part("few", FEW // 2)
         if isinstance(likelihood, AbstractGaussian):
-            data = whitened(weights, weights.vector, likelihood, data).straight
+            linear = Coefficients.of(dynamics)
+            data = whitened(linear, linear.vector, likelihood, data).straight
             likelihood = EulerMaruyama()
         solution = known(weights, likelihood, data, self.rim, seed=self.seed, total=len(self.data))
         return weights, replace(solution, precision=np.full(weights.groups, TIGHTEST))

@@ -100,7 +100,7 @@ def random_system(seed: int) -> RandomSystem:
 
     >>> found = random_system(3)
     >>> found.dimension, found.about["landscape"], found.about["circulation"]
-    (2, 'ring', 'none')
+    (2, 'channel', 'constant')
     """
     generator = np.random.default_rng([whole_number("seed", seed, least=0), 20])
     dimension = int(generator.choice(list(DIMENSIONS), p=list(DIMENSIONS.values())))
