@@ -1,5 +1,6 @@
 """What many tests share: double precision, quick compilation, a fresh seed, random weights."""
 
+import os
 import secrets
 
 import equinox as eqx
@@ -17,10 +18,19 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(tmp_path_factory):
-    """What one test has compiled serves the next; most of the suite's time would go there."""
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    """What one test has compiled serves the next, in all workers and in commands that tests start."""
+    base = tmp_path_factory.getbasetemp()
+    # A worker's folder lies in that of the run.
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    folder.mkdir(exist_ok=True)
+    settings = {
+        "jax_compilation_cache_dir": str(folder),
+        "jax_persistent_cache_min_compile_time_secs": 0.1,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in settings.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -38,3 +42,29 @@ def test_programs_are_forgotten_before_maps_run_out(tmp_path, monkeypatch, used,
         monkeypatch.setattr(_programs, name, tmp_path / name)
     _programs.make_room()
     assert len(calls) == cleared
+
+
+@pytest.mark.slow
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
+    """A folder of programs that hold nonsense: the next process gives the same number."""
+    words = (
+        "import jax.numpy as jnp; from uidd._programs import compiled, keep_programs; keep_programs();"
+        "print(float(compiled(lambda x: jnp.linalg.inv(x @ x.T + jnp.eye(9)).sum())(jnp.ones((9, 9)))))"
+    )
+    hidden = ("JAX_COMPILATION_CACHE_DIR",)
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", words],
+            env={**environment, "UIDD_CACHE": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout)
+        kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert kept
+        for path in kept:
+            path.write_bytes(b"nonsense")
+    assert told[0] == told[1]

@@ -27,8 +27,6 @@ def _uidd(*words: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[
 def folder(tmp_path_factory) -> Path:
     """A fitted, analysed and reported run on a table of two coordinates."""
     place = tmp_path_factory.mktemp("verbs")
-    # Every call is a new process; what one has compiled serves the next.
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(tmp_path_factory.mktemp("compiled"))
     _uidd("simulate", "linear", "--paths", "200", "--frames", "41", "--out", "data.npz", cwd=place)
     data = uidd.load_trajectories(place / "data.npz")
     rows = ["track,time,x,y"]
