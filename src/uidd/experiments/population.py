@@ -188,7 +188,9 @@ def write_table(folder: Path) -> Path:
     """`table.md`: the bars, and a line for every system."""
     rows = stored_rows(folder)
     lines = ["| bar | found | met |", "|---|---|---|"]
-    lines += [f"| {bar.what} | {bar.found} | {'yes' if bar.met else 'no'} |" for bar in bars(rows)]
+    for bar in bars(rows):
+        what = bar.what.replace("|", "\\|")  # |z| would end a cell
+        lines.append(f"| {what} | {bar.found} | {'yes' if bar.met else 'no'} |")
     columns = ("seed", "system", "recording", "truth", "rate", "z", "V off (stated), kT", "code", "s")
     lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
