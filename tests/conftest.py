@@ -24,7 +24,7 @@ def compiled_once(tmp_path_factory):
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
     folder.mkdir(exist_ok=True)
     settings = {
-        "jax_compilation_cache_dir": str(folder),
+        "jax_compilation_cache_dir": os.environ.get("JAX_COMPILATION_CACHE_DIR", str(folder)),
         "jax_persistent_cache_min_compile_time_secs": 0.1,
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
