@@ -22,6 +22,20 @@ def linear(dimension, random_dynamics, pairs=4096):
     return weights, data
 
 
+def all_rows_squared(weights, likelihood, data):
+    """J^T J with all rows and columns."""
+    start, _, dt = (jnp.asarray(part, jnp.result_type(float)) for part in data.pairs)
+    vector, unravel = ravel_pytree(weights.chosen)
+
+    def rows(z, h):
+        _, root = likelihood.moments(eqx.combine(weights.chosen, weights.frozen), z, h)
+        y = lambda v: likelihood.deviations(eqx.combine(unravel(v), weights.frozen), z, h, root)  # noqa: E731
+        return jax.jacrev(y)(vector)
+
+    J = np.asarray(jax.jit(jax.vmap(rows))(start, dt), np.float64).reshape(-1, len(vector))
+    return J.T @ J
+
+
 @pytest.mark.parametrize("dimension", [2, 5])
 def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, random_dynamics, monkeypatch):
     """1,024 of 4,096 pairs. An entry of the diagonal is a mean of squares of squares of normal numbers, whose
@@ -43,19 +57,7 @@ def test_mixed_rows_give_the_information_on_average(random_dynamics):
     most sqrt(2 / 9) times sqrt(95) a pair (as above): five standard errors over 4,096 pairs are .36."""
     weights, data = linear(4, random_dynamics)
     mixed = fisher(weights, weights.vector, Cubature(1, 2), data, seed=0)
-    start, _, dt = (jnp.asarray(part) for part in data.pairs)
-    likelihood, vector = Cubature(1, 2), jnp.asarray(weights.vector, jnp.result_type(float))
-
-    dynamics = weights.dynamics(weights.vector)
-    _, unravel = ravel_pytree(weights.chosen)
-
-    def rows(z, h):
-        _, root = likelihood.moments(dynamics, z, h)
-        y = lambda v: likelihood.deviations(eqx.combine(unravel(v), weights.frozen), z, h, root)  # noqa: E731
-        return jax.jacrev(y)(vector)
-
-    J = np.asarray(jax.jit(jax.vmap(rows))(start, dt), np.float64).reshape(-1, len(vector))
-    exact = J.T @ J
+    exact = all_rows_squared(weights, Cubature(1, 2), data)
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
     assert np.abs((mixed - exact) / scale / scale[:, None]).max() < 5 * (2 / 9 * 95 / 4096) ** 0.5
 
@@ -77,16 +79,6 @@ def test_the_information_of_eulers_density_comes_in_two_parts(random_dynamics):
     weights = Coefficients.of(random_dynamics(Architecture(), 2, 0))
     _, data = linear(2, random_dynamics, pairs=512)
     found = fisher(weights, weights.vector, EulerMaruyama(), data, seed=0)
-    start, _, dt = (jnp.asarray(part, jnp.result_type(float)) for part in data.pairs)
-    vector, unravel = ravel_pytree(weights.chosen)
-
-    def rows(z, h):
-        likelihood, dynamics = EulerMaruyama(), eqx.combine(unravel(vector), weights.frozen)
-        _, root = likelihood.moments(dynamics, z, h)
-        y = lambda v: likelihood.deviations(eqx.combine(unravel(v), weights.frozen), z, h, root)  # noqa: E731
-        return jax.jacrev(y)(vector)
-
-    J = np.asarray(jax.jit(jax.vmap(rows))(start, dt), np.float64).reshape(-1, len(vector))
-    exact = J.T @ J
+    exact = all_rows_squared(weights, EulerMaruyama(), data)
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
     assert np.abs((found - exact) / scale / scale[:, None]).max() < 1e-4

@@ -124,8 +124,7 @@ class CurrentCirculation(AbstractCirculation):
     hill or along a valley has a plain B, but a W that grows like e^V up the hill, which a few bounded units
     cannot follow. U is a first estimate of V that stays as it is, u its level among the data. From four kT
     above it g falls again: out there, where V is steep and few data are, the currents are next to nothing,
-    and a B that is not quite flat would be a storm. (With a g that only levels off, 644 of 270,000 pairs of a
-    noisy oscillator decided its rate.)
+    and a B that is not quite flat would be a storm.
 
     A constant B drives nothing where U = V; it is left at zero.
     """

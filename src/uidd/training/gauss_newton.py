@@ -75,8 +75,8 @@ def climb(
     costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
     start is `near` the solution and pairs are many, over the recorded ones.
 
-    With every step the precisions go to the maximum of the evidence of this quadratic model (MacKay's
-    iteration): a group that the data do not call for gets an infinite precision and vanishes. Where the
+    With every step the precisions go to the maximum of the evidence of this quadratic model, one
+    group at a time: a group that the data do not call for gets an infinite precision and vanishes. Where the
     model promises too much, so does its evidence, and priors chosen by it would lead astray. So such a step
     is taken only if the data's log-density changes as the model says; otherwise the precisions stay, the
     step is damped until it keeps a part of its promise (Marquardt), and the next change is a smaller one.
