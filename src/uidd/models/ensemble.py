@@ -26,13 +26,14 @@ class Ensemble:
     Attributes:
         center: The fitted model.
         deviations: Of the coefficients, a row for two members on opposite sides of the center.
-        loose: The same with priors as loose as the data can believe, for some of the rows: what the data do
-            not call for they need not exclude. `models` are made of these.
+        loose: The same with V's prior as it is before any data are seen: what the data do not call for they
+            need not exclude. `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
         recorded: Recorded states in the user's coordinates, in order; none if they are not stationary.
         unseen: In k_B per unit time: the error of the rate from currents too weak for the model to hold them.
         result: How the fit ended: members around a model that did not settle mean nothing.
+        bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
     """
 
     center: Model
@@ -42,6 +43,7 @@ class Ensemble:
     recorded: np.ndarray
     result: Result = field(default_factory=Result)
     unseen: float = 0.0
+    bendable: Model | None = None
 
     @classmethod
     def none(cls, center: Model) -> "Ensemble":
@@ -55,27 +57,34 @@ class Ensemble:
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """One model a member; the second half lies opposite the first."""
-        own = Coefficients.of(self.center.unit)
-        shown = self.loose[:SHOWN]
+        base, shown = self.bendable or self.center, self.loose[:SHOWN]
+        own = Coefficients.of(base.unit)
         moved = (own.dynamics(own.vector + row) for row in (*shown, *-shown))
-        return tuple(eqx.tree_at(lambda m: m.unit, self.center, unit) for unit in moved)
+        return tuple(eqx.tree_at(lambda m: m.unit, base, unit) for unit in moved)
 
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
         ended = {"result": self.result.code, "message": self.result.message, "unseen": self.unseen}
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
-        Container("ensemble", header, [*weights(self.center), *rows, self.recorded]).write(str(path))
+        beside = []
+        if self.bendable is not None:
+            beside, header["bendable"] = weights(self.bendable), describe(self.bendable)
+        header["arrays_of_bendable"] = len(beside)
+        Container("ensemble", header, [*beside, *weights(self.center), *rows, self.recorded]).write(str(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
         *own, deviations, constants, loose, recorded = container.arrays
-        if constants.shape != deviations.shape or loose.shape[1:] != deviations.shape[1:]:
+        count = container.header.get("arrays_of_bendable")
+        if constants.shape != deviations.shape or count is None:
             raise InputError(f"The ensemble in {str(path)!r} was made by an older uidd: fit the data again.")
+        beside, own = own[:count], own[count:]
+        bendable = restore(container.header["bendable"], beside, str(path)) if beside else None
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
         unseen = float(container.header.get("unseen", 0.0))
-        return cls(center, *rows, recorded=recorded, result=ended, unseen=unseen)
+        return cls(center, *rows, recorded=recorded, result=ended, unseen=unseen, bendable=bendable)

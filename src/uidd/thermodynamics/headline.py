@@ -19,7 +19,7 @@ DRAWS = 100_000
 COMPARED = 4096
 # Members are followed this part of the way, and their first and second differences extrapolated: far out in
 # the tails a whole deviation may turn a noise or a current into something that no data support.
-SHARE = 0.25
+SHARE = 1 / 16
 # Stretches of a recording whose means are compared for the error of a mean over recorded states.
 STRETCHES = 32
 
@@ -82,7 +82,7 @@ def entropy_production(
     center, time = ensemble.center, ensemble.center.scaling.time
     own = Coefficients.of(center.unit)
 
-    def rates(states, deviations) -> tuple[np.ndarray, np.ndarray]:
+    def rates(states, deviations, own=own) -> tuple[np.ndarray, np.ndarray]:
         """Energies and local rates, a row a member."""
         members = [own.unravelled(own.vector + row) for row in deviations]
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *members)  # jnp would compile a program
@@ -100,9 +100,9 @@ def entropy_production(
     some = unit[:: max(1, len(unit) // COMPARED)]
     V, s = (part[0] for part in rates(some, here))
 
-    def mean_rates(deviations) -> tuple[np.ndarray, np.ndarray]:
+    def mean_rates(deviations, own=own) -> tuple[np.ndarray, np.ndarray]:
         """Odd and even part of the change along every deviation, at its whole length."""
-        energies, values = rates(some, SHARE * np.concatenate([deviations, -deviations]))
+        energies, values = rates(some, SHARE * np.concatenate([deviations, -deviations]), own)
         if over_recorded:
             there, back = np.split(values.mean(axis=1), 2)
             return (there - back) / (2 * SHARE), ((there + back) / 2 - s.mean()) / SHARE**2
@@ -118,7 +118,12 @@ def entropy_production(
     noise = mean_rates(ensemble.constants)[1]
     rate += even.mean() - 2 * noise.mean()
     # The odd part is the spread of the rate; where that vanishes, as in equilibrium, the even part is left.
-    error = np.sqrt(np.mean(odd**2) + np.var(even) + monte_carlo**2 + ensemble.unseen**2)
+    spread = np.mean(odd**2)
+    if not over_recorded:
+        # V says where the system would be: what the data do not call for in it they need not exclude.
+        base = own if ensemble.bendable is None else Coefficients.of(ensemble.bendable.unit)
+        spread = max(spread, np.mean(mean_rates(ensemble.loose, base)[0] ** 2))
+    error = np.sqrt(spread + np.var(even) + monte_carlo**2 + ensemble.unseen**2)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
 

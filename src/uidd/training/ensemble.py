@@ -3,19 +3,21 @@
 import numpy as np
 
 from ..models import Coefficients, Ensemble, Model
-from ..models.ensemble import SHOWN
+from ..models.coefficients import COMPONENTS
 from .gauss_newton import Solution
-from .local_posterior import LOOSEST, Factored, LocalPosterior, prior
-from .rim import Rim
+from .local_posterior import Factored, prior
 
 COUNT = 64
-# In nats: how much less likely the data may be with a looser prior, for it to be believed.
-BELIEVED = 2.0
-LOOKED_AT = 256
 
 
 def draw_ensemble(
-    center: Model, weights: Coefficients, solution: Solution, recorded: np.ndarray, *, seed: int
+    center: Model,
+    weights: Coefficients,
+    solution: Solution,
+    recorded: np.ndarray,
+    *,
+    seed: int,
+    could_bend: tuple[Model, Coefficients, Solution] | None = None,
 ) -> Ensemble:
     """One Gauss-Newton step from the solution for data with reweighted blocks and a redrawn prior.
 
@@ -26,25 +28,40 @@ def draw_ensemble(
     is right, and the bootstrap's where the noise is larger than the model believes. The coefficients enter
     almost linearly, so one step is nearly a new fit.
 
-    What was switched off for want of evidence is not known to be zero. So there is a second set of
-    deviations, with priors as loose as the data can believe, for whoever asks how well a field is known.
-    (The rate is a square, to which these would add what nothing speaks for.)
+    What was switched off for want of evidence is not known to be zero. Evidence weighs a group as a whole,
+    and the many directions that the data see well outvote the few that they hardly see; asked one by one,
+    each of these may be anything that the prior allows before any data are seen. So there is a second set of
+    deviations with that prior for V, for whoever asks how well V is known. (Currents too weak to be seen have
+    their own place in the error of the rate, see `unseen_rate`.)
+
+    Args:
+        center: The fitted model.
+        weights: Its coefficients.
+        solution: What is known of them.
+        recorded: States, if they are stationary.
+        seed: Of the draws.
+        could_bend: For a model without networks: the same with all of them at zero, and what the data know.
     """
     generator = np.random.default_rng([seed, 7])
-    L = solution.prior(weights)
+    found, factor = _deviations(weights, solution, solution.precision, generator)
+    constants = _constants(found, weights, factor)
+    bendable, weights, solution = could_bend or (None, weights, solution)
+    before_data = np.minimum(solution.precision, weights.usual_precision)
+    loosened = np.where(weights.group_owner == COMPONENTS.index("potential"), before_data, solution.precision)
+    loose, _ = _deviations(weights, solution, loosened, generator)
+    return Ensemble(center, found, constants, loose, recorded, bendable=bendable)
+
+
+def _deviations(
+    weights: Coefficients, solution: Solution, precision: np.ndarray, generator: np.random.Generator
+) -> tuple[np.ndarray, Factored]:
+    """Rows, and the factored matrix, for priors of this precision."""
+    L = prior(weights, precision, solution.information)
     factor = Factored.of(solution.information + np.diag(L))
     blocks = solution.found.blocks - solution.found.blocks.mean(axis=0)
     repeats = _orthogonal(generator, COUNT, len(blocks))
-    normal = _orthogonal(generator, COUNT, len(L))
-
-    def deviations(L: np.ndarray, factor: Factored) -> np.ndarray:
-        pulls = normal * np.where(weights.penalised, np.sqrt(L), 0.0)
-        return factor.solve((repeats @ blocks + pulls).T).T
-
-    found = deviations(L, factor)
-    looser = prior(weights, loosened(weights, solution), solution.information)
-    loose = deviations(looser, Factored.of(solution.information + np.diag(looser)))
-    return Ensemble(center, found, _constants(found, weights, factor), loose[:SHOWN], recorded)
+    pulls = _orthogonal(generator, COUNT, len(L)) * np.where(weights.penalised, np.sqrt(L), 0.0)
+    return factor.solve((repeats @ blocks + pulls).T).T, factor
 
 
 def unseen_rate(nats: float, total_time: float) -> float:
@@ -55,27 +72,6 @@ def unseen_rate(nats: float, total_time: float) -> float:
     the mean square is this bound over the root of three.
     """
     return 4 * nats / total_time / 3**0.5
-
-
-def loosened(weights: Coefficients, solution: Solution) -> np.ndarray:
-    """For every group the smallest precision with an evidence within `BELIEVED` nats of the solution's."""
-    nothing, everything = np.zeros((0, len(solution.vector))), np.ones(len(solution.vector), bool)
-    score = solution.found.gradient
-    posterior = LocalPosterior(solution.vector, score, solution.information, np.zeros(0), nothing, everything)
-    found = solution.precision.copy()
-    for k, usual in enumerate(weights.usual_precision if weights.groups else ()):
-        evidence = posterior.of_group(weights, solution.precision, k)
-        found[k] = evidence.loosest(solution.precision[k], LOOSEST * usual, BELIEVED)
-    return found
-
-
-def spread_of_potential(weights: Coefficients, solution: Solution, states: np.ndarray) -> float:
-    """How well V is known over the states, in kT, with priors as loose as the data can believe."""
-    some = states[:: -(-len(states) // LOOKED_AT)]
-    _, gradients = Rim(some, np.zeros(len(some)), some).rises(weights, solution.vector)
-    looser = prior(weights, loosened(weights, solution), solution.information)
-    root = Factored.of(solution.information + np.diag(looser)).root_solve(gradients.T)
-    return float(np.sqrt(np.mean(np.sum(root**2, axis=0))))
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:

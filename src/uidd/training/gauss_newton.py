@@ -16,8 +16,8 @@ MOST_FISHER_PAIRS = 32_768
 # do in a linear model, all of whose coefficients the data see.
 ENOUGH_PAIRS, ENOUGH_PAIRS_LINEAR = 128, 16
 TRIALS, LEAST_DAMPING = 7, 1e-3
-# A step must bring so much of what it promised; how far it may move the precisions.
-KEPT, PACE = 0.25, 10.0
+# A step must bring so much of what it promised; by which factors it may move the precisions, tried in turn.
+KEPT, PACES = 0.25, (np.inf, 10.0, 10**0.5)
 # In nats: what the data's log-density may differ from a promise in any case.
 LEEWAY = 9.0
 
@@ -67,21 +67,19 @@ def climb(
     enough: float,
     seed: int,
     moving: tuple[str, ...] = COMPONENTS,
-    near: bool = False,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
-    costs on the rim is a part of g and F. F is an average over the model's own next states, or, where the
-    start is `near` the solution and pairs are many, over the recorded ones.
+    costs on the rim is a part of g and F. F is an average over the model's own next states, or, where pairs
+    are many, over the recorded ones.
 
     With every step the precisions go to the maximum of the evidence of this quadratic model, one
     group at a time: a group that the data do not call for gets an infinite precision and vanishes. Where the
     model promises too much, so does its evidence, and priors chosen by it would lead astray. So such a step
-    is taken only if the data's log-density changes as the model says; otherwise the precisions stay, the
-    step is damped until it keeps a part of its promise (Marquardt), and the next change is a smaller one.
+    is taken only if the data's log-density changes as the model says; otherwise the precisions may change
+    less, and then not at all, where the step is damped until it keeps a part of its promise (Marquardt).
 
-    Where the start is `near` the solution, or the problem is linear, precisions may become anything at once.
     Only the components named in `moving` move.
     """
     generator = np.random.default_rng(seed)
@@ -91,7 +89,7 @@ def climb(
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = middle - BELOW_MEDIAN
-    recorded = near and know_enough(data, weights)
+    recorded = know_enough(data, weights)
     F = found = None
 
     def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
@@ -100,8 +98,7 @@ def climb(
         promised = quadratic.height(x, nothing) - quadratic.height(quadratic.center, nothing)
         return promised, values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x) - before
 
-    gain, damping = float("inf"), 0.0
-    pace = widest = np.inf if near else PACE
+    gain, damping, settled = float("inf"), 0.0, False
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
         F = found.outer
@@ -112,15 +109,15 @@ def climb(
             break
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
         before = found.value - rim.cost(weights, vector)
-        x, tuned = quadratic.solved(weights, precision, pace)
-        promised, kept = rise(quadratic, before, x)
-        taken = kept > promised - abs(promised) / 2 - LEEWAY
-        # A prior that was loosened as far as it may be in one step has not had its way yet.
-        held = bool((tuned < 1.01 * precision / pace).any())
-        whole = taken and pace == widest and not held
-        pace = widest if taken else min(pace**0.5, PACE)
-        if taken:
-            vector, precision, gain = x, tuned, abs(promised - kept)
+        taken = whole = False
+        for pace in PACES:
+            x, tuned = quadratic.solved(weights, precision, pace)
+            promised, kept = rise(quadratic, before, x)
+            taken = kept > promised - abs(promised) / 2 - LEEWAY
+            if taken:
+                vector, precision, gain = x, tuned, abs(promised - kept)
+                whole = pace == PACES[0]
+                break
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
@@ -135,8 +132,9 @@ def climb(
                     damping = damping / 10 if damping > LEAST_DAMPING else 0.0
                 break
             damping = max(10 * damping, LEAST_DAMPING)
-        # Precisions that have not had their way yet may still change everything.
-        if not taken or (whole and gain < enough):
+        # Precisions that have not had their way yet may still change everything: they get one more step.
+        settled, was_settled = gain < enough, settled
+        if not taken or (settled and (whole or was_settled)):
             break
     assert F is not None and found is not None
     rises, gradients = rim.rises(weights, vector)
@@ -164,8 +162,19 @@ def known(
     *,
     seed: int,
     total: int | None = None,
+    precision: np.ndarray | None = None,
 ) -> Solution:
-    """What the data know of the coefficients where they are, without a step; `total` pairs like these."""
+    """What the data know of the coefficients where they are, without a step.
+
+    Args:
+        weights: The coefficients.
+        likelihood: The transition density.
+        data: Pairs.
+        rim: Where V must not fall.
+        seed: Of the pairs that are looked at.
+        total: Of pairs like these.
+        precision: Of the priors; those of the largest evidence by default.
+    """
     vector = weights.vector
     fewer = int(3e11 / len(vector) ** 2)
     seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
@@ -177,5 +186,6 @@ def known(
     found = Scores(found.value * scale, found.blocks * scale**0.5)
     everything = np.ones(len(vector), bool)
     quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), everything)
-    _, precision = quadratic.solved(weights, weights.usual_precision)
+    if precision is None:
+        _, precision = quadratic.solved(weights, weights.usual_precision)
     return Solution(vector, precision, F + quadratic.bowl(vector), found, 0.0)

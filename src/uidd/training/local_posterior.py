@@ -16,8 +16,8 @@ MEANINGLESS = 1e6
 DOUBT = 9.0
 # Sets of falling places that are tried before the exact search.
 GUESSES = 3
-# Of all groups in turn; log precisions that move less have settled. Points of a coarse and a fine grid.
-SWEEPS, SETTLED, GRIDS = 10, 0.05, (65, 33)
+# Of all groups in turn; nats that one more sweep must be good for; points of a coarse and a fine grid.
+SWEEPS, SETTLED, GRIDS = 10, 0.5, (65, 33)
 
 
 def prior(weights: Coefficients, precision: np.ndarray, information: np.ndarray) -> np.ndarray:
@@ -90,12 +90,6 @@ class GroupEvidence:
         best = int(np.argmax(found))
         return float(tried[best]), float(found[best])
 
-    def loosest(self, precision: float, low: float, lost: float) -> float:
-        """The smallest precision that makes the data no more than `lost` nats less likely than this one."""
-        tried = np.exp(np.linspace(np.log(precision), np.log(min(low, precision)), GRIDS[0] * 4))
-        enough = self(tried) >= self(np.asarray(precision)) - lost
-        return float(tried[np.argmin(enough) - 1 if not enough.all() else -1])
-
 
 @dataclass(frozen=True)
 class LocalPosterior:
@@ -150,14 +144,16 @@ class LocalPosterior:
         moves = [k for k in range(weights.groups) if self.free[weights.group == k].all()]
         x, _ = self.maximum(weights, precision)
         for _ in range(SWEEPS if moves else 0):
-            before, falling = precision.copy(), self.rises_at(x) < 0
+            before, falling, gained = precision.copy(), self.rises_at(x) < 0, 0.0
             for k in sorted(moves, key=lambda k: -before[k] / usual[k]):
-                precision[k], gain = self.of_group(weights, precision, k, falling).largest(low[k], high[k])
+                evidence = self.of_group(weights, precision, k, falling)
+                precision[k], gain = evidence.largest(low[k], high[k])
                 doubt = DOUBT if weights.group_owner[k] and pace == np.inf else 0.0
                 if high[k] == TIGHTEST and gain <= doubt:
                     precision[k] = TIGHTEST
+                gained += abs(float(evidence(precision[k]) - evidence(before[k])))
             x, _ = self.maximum(weights, precision, falling)
-            if np.allclose(np.log(precision), np.log(before), atol=SETTLED):
+            if gained < SETTLED:
                 break
         return x, precision
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 from jax.flatten_util import ravel_pytree
+from scipy.spatial import KDTree
 
 from .._programs import compiled
 from ..data import Transitions
@@ -26,6 +27,8 @@ MOST_ROWS, MOST_MIXED = 9, 8192
 # Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
 MOST_PRODUCTS, MOST_INFORMATION = 3 * 10**10, 8 * 10**10
 FEWEST_PAIRS = 1024
+# Pairs spread evenly are chosen among so many times their number, by the distance to one of the next of some.
+SPREAD_OVER, REFERENCES, NEIGHBOUR = 8, 1024, 4
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,27 @@ class Sample:
             return self
         index = np.sort(generator.choice(len(self), count, replace=False))
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
+
+    def spread(self, count: int, generator: np.random.Generator) -> "Sample":
+        """At most `count` of them, half at random and half evenly over the places where they start.
+
+        The density of a transition is that of the increment, given the start: starts may be chosen in any
+        way. Where the data thin out a random part of them is next to none, and what a model does there is
+        found out only when all pairs count.
+        """
+        some = self.some(SPREAD_OVER * count, generator)
+        if count >= len(some):
+            return some
+        # Evenly over space: with a probability of one over the density, from the distance to a neighbour.
+        start = some.pairs.start
+        known = start[generator.choice(len(start), min(REFERENCES, len(start)), replace=False)]
+        reach = KDTree(known).query(start, k=NEIGHBOUR)[0][:, -1]
+        weight = (reach / reach.max()) ** start.shape[1]
+        evenly = generator.choice(len(start), count // 2, replace=False, p=weight / weight.sum())
+        rest = np.setdiff1d(np.arange(len(start)), evenly)
+        index = np.concatenate([evenly, generator.choice(rest, count - len(evenly), replace=False)])
+        index.sort()
+        return Sample(Transitions(*(part[index] for part in some.pairs)), some.block[index], some.blocks)
 
     def segments(self, size: int = SEGMENT):
         """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""

@@ -19,7 +19,6 @@ from ..likelihood import (
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
-from .ensemble import spread_of_potential
 from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
@@ -40,8 +39,6 @@ MOST_LOST, MOST_LOST_BENT = 0.5, 8.0
 # Pairs that count in the choice while the model may still be wild beyond the others.
 TAME = 0.98
 NONE = np.zeros(0)
-# In kT: a linear model whose V could bend by no more keeps no networks.
-NEGLIGIBLE = 0.05
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 # Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
@@ -62,6 +59,7 @@ class Found:
         result: Whether the search settled.
         unseen: Nats that a current could gain which the model does not hold: what W's groups must gain, if
             any of them is left out.
+        could_bend: Of a model without networks: the same with all of them at zero, and what is known of it.
     """
 
     dynamics: ComponentDynamics
@@ -72,6 +70,7 @@ class Found:
     tests: tuple[Gain, ...]
     result: Result
     unseen: float
+    could_bend: tuple[Coefficients, Solution] | None
 
 
 class Search:
@@ -136,11 +135,9 @@ class Search:
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             return self._drifted(self._asked_about_noise(leg)), None
         if leg.name in ("start", "drift") and leg.on:
-            return self._climbed(leg, "few", 2 * FEW, 8, ENOUGH)
-        if leg.name == "few" and len(self.data) > 2 * MANY:
-            return self._climbed(leg, "many", MANY, 1, 4 * ENOUGH)
+            return self._climbed(leg, "few", 8)
         # From a solution that a part of the data found one step over all of them is nearly enough.
-        return self._climbed(leg, "all", len(self.data), 1, ENOUGH)
+        return self._climbed(leg, "all", 1)
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
@@ -158,21 +155,19 @@ class Search:
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
-        architecture = self.candidates.specification(leg.on)
+        could_bend = None
         if not leg.on and self.candidates.possible:
-            bending, could_bend = self._what_could_bend(dynamics, likelihood)
-            if spread_of_potential(bending, could_bend, self.data.pairs.start) > NEGLIGIBLE:
-                weights, solution, architecture = bending, could_bend, self.candidates.architecture
-                dynamics = weights.dynamics(solution.vector)
+            could_bend = self._what_could_bend(dynamics, likelihood)
         return Found(
             dynamics=dynamics,
-            architecture=architecture,
+            architecture=self.candidates.specification(leg.on),
             weights=weights,
             solution=solution,
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
             unseen=DOUBT if doubted else 0.0,
+            could_bend=could_bend,
         )
 
     def _what_could_bend(
@@ -183,13 +178,15 @@ class Search:
         Data that do not call for a network do not exclude one: how far V and W could bend has to show in the
         ensemble.
         """
-        weights, data = Coefficients.of(self.candidates.bending(dynamics)), self._part("few", FEW // 2)
+        weights, data = Coefficients.of(self.candidates.bending(dynamics)), self._some(FEW // 2)
         if isinstance(likelihood, AbstractGaussian):
             linear = Coefficients.of(dynamics)
             data = whitened(linear, linear.vector, likelihood, data).straight
             likelihood = EulerMaruyama()
-        solution = known(weights, likelihood, data, self.rim, seed=self.seed, total=len(self.data))
-        return weights, replace(solution, precision=np.full(weights.groups, TIGHTEST))
+        off = np.full(weights.groups, TIGHTEST)
+        return weights, known(
+            weights, likelihood, data, self.rim, seed=self.seed, total=len(self.data), precision=off
+        )
 
     def unstarted(self) -> Leg:
         """The linear start, nothing known."""
@@ -209,13 +206,16 @@ class Search:
         """The transition density that a leg used."""
         return self._likelihood(leg.scheme)
 
-    def _part(self, name: str, size: int) -> Sample:
-        """The pairs of a leg."""
-        return self.data.some(size, np.random.default_rng([self.seed, len(name)]))
+    def _some(self, size: int) -> Sample:
+        """Pairs as they come."""
+        return self.data.some(size, np.random.default_rng([self.seed, 3]))
 
-    def _straightened(self, size: int) -> Sample:
-        """Some pairs as Euler's scheme would have made them."""
-        some = self._part("few", size)
+    def _few(self, size: int) -> Sample:
+        """Pairs of the first legs."""
+        return self.data.spread(size, np.random.default_rng([self.seed, 3]))
+
+    def _straightened(self, some: Sample) -> Sample:
+        """Pairs as Euler's scheme would have made them."""
         return replace(some, pairs=self.candidates.free.straightened(some.pairs))
 
     def _drifted(self, leg: Leg) -> Leg:
@@ -229,12 +229,14 @@ class Search:
         if "potential" in leg.on:
             present = self.candidates.at_rest(present)
         rim = self.rim if "potential" in leg.on else Rim.none(self.data.pairs.start.shape[1])
-        weights, many = Coefficients.of(present), self._straightened(4 * FEW)
+        # What W leaves is orthogonal to gradients only where the states are as they come.
+        weights, many = Coefficients.of(present), self._straightened(self._some(4 * FEW))
         solution, reference = carried_over(weights, leg.precision), leg.reference
         both = tuple(name for name in leg.on if name != "diffusion")
-        stages: list[tuple[tuple[str, ...], Sample, int, bool]] = [((name,), many, 2, True) for name in both]
-        stages.append((COMPONENTS if "diffusion" in leg.on else both, self._straightened(FEW), 12, False))
-        for moving, data, steps, near in stages:
+        stages: list[tuple[tuple[str, ...], Sample, int]] = [((name,), many, 2) for name in both]
+        everything = COMPONENTS if "diffusion" in leg.on else both
+        stages.append((everything, self._straightened(self._few(FEW)), 12))
+        for moving, data, steps in stages:
             solution = climb(
                 weights,
                 solution,
@@ -245,7 +247,6 @@ class Search:
                 enough=ENOUGH,
                 seed=self.seed,
                 moving=moving,
-                near=near,
             )
             if moving == ("potential",):
                 reference = solution.vector[weights.component == COMPONENTS.index("potential")]
@@ -254,12 +255,12 @@ class Search:
         found = {"vector": solution.vector, "precision": solution.precision, "reference": reference}
         return replace(leg, name="drift", **found)
 
-    def _climbed(self, leg: Leg, name: str, size: int, most_steps: int, enough: float):
+    def _climbed(self, leg: Leg, name: str, most_steps: int):
         """Gauss-Newton on a random part of the data, made straight by the model as it then is."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
             scheme = self._scheme(present, leg, counted=TAME)
-        weights, data = Coefficients.of(present), self._part(name, size)
+        weights, data = Coefficients.of(present), self.data if name == "all" else self._few(2 * FEW)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution, moved = carried_over(weights, leg.precision), 0.0
         for _ in range(ROUNDS):
@@ -273,15 +274,14 @@ class Search:
                 whitened(weights, before, likelihood, data).straight if gaussian else data,
                 rim,
                 most_steps=most_steps,
-                enough=enough,
+                enough=ENOUGH,
                 seed=self.seed,
-                near=name != "few",
             )
             move = solution.vector - before
             moved = float(move @ solution.information @ move) / 2
             if scheme is not None and name == "all":
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
-            if not gaussian or (moved < enough and scheme == was):
+            if not gaussian or (moved < ENOUGH and scheme == was):
                 break
         if isinstance(self._likelihood(scheme), AbstractGaussian):
             solution = replace(solution, expected_gain=moved)

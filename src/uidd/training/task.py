@@ -126,10 +126,14 @@ class Task:
         else:
             found = search.found(leg, solution)
             likelihood, result, weights, tests = found.likelihood, found.result, found.weights, found.tests
-            model = self.model(found.dynamics, found.architecture)
+            model, could_bend = self.model(found.dynamics, found.architecture), None
+            if found.could_bend is not None:
+                bent, known_of_it = found.could_bend
+                could_bend = (self.model(bent.dynamics(bent.vector), self.architecture), bent, known_of_it)
             ensemble = draw_ensemble(
-                model, weights, found.solution, recorded_states(self.data), seed=self.seed
-            )
+                model, weights, found.solution, recorded_states(self.data),
+                seed=self.seed, could_bend=could_bend,
+            )  # fmt: skip
             unseen = unseen_rate(found.unseen, self.train.total_time)
             ensemble = replace(ensemble, unseen=unseen)
         own = Coefficients.of(model.unit)
