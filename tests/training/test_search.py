@@ -73,7 +73,9 @@ def test_equilibrium_data_give_an_interval_around_zero_that_is_narrow():
 def test_members_come_in_opposite_pairs_and_survive_a_file(fitted, tmp_path):
     ensemble = fitted.ensemble
     assert len(fitted.models) == len(ensemble) == 32
-    vectors = [Coefficients.of(model.unit).vector for model in (*fitted.models, fitted.model)]
+    # A linear fit keeps no networks; its members have what the data do not exclude.
+    assert len(Coefficients.of(fitted.model.unit).vector) == 10 and ensemble.bendable is not None
+    vectors = [Coefficients.of(model.unit).vector for model in (*fitted.models, ensemble.bendable)]
     for there, back in zip(vectors[:16], vectors[16:-1], strict=True):
         np.testing.assert_allclose((there + back) / 2, vectors[-1], rtol=1e-5, atol=1e-6)
     ensemble.save(tmp_path / "e.uidd")
