@@ -67,3 +67,20 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path):
         for path in kept:
             path.write_bytes(b"nonsense")
     assert told[0] == told[1]
+
+
+def test_no_cache_on_the_command_line_keeps_no_programs(monkeypatch):
+    import typer
+    from typer.testing import CliRunner
+
+    from uidd.cli.options import NoCache
+
+    monkeypatch.setenv(_programs.CACHE_VARIABLE, "somewhere")
+    app = typer.Typer()
+
+    @app.command()
+    def verb(no_cache: NoCache = False) -> None:
+        print(_programs.cache_folder())
+
+    assert CliRunner().invoke(app, []).output.strip() == "somewhere"
+    assert CliRunner().invoke(app, ["--no-cache"]).output.strip() == "None"

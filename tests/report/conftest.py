@@ -15,7 +15,7 @@ from uidd.models import Architecture, Ensemble, Model
 from uidd.report import Analysis, RunFolder, render_page
 from uidd.sampling import Simulation, StationarySamples
 from uidd.thermodynamics import CountedEntropyProduction, Estimate
-from uidd.training import Checks, EpochRecord, Fit
+from uidd.training import Check, Checks, EpochRecord, Fit
 
 HOSTILE = "<script>alert(1)</script>"
 NAMES = ("extension", HOSTILE, 'a"b&c', "d", "e")
@@ -70,6 +70,14 @@ def _analysis(data: Trajectories) -> Analysis:
     counted = CountedEntropyProduction(3.25, 0.5, Result(), bins=7, transitions=348, unpaired_share=0.043)
     return Analysis(
         entropy_production=Estimate(12.3456, 0.512),
+        over_model=Estimate(12.875, 0.75),
+        stationary=True,
+        checks=Checks(
+            (
+                Check("drift", "ok", 0.5, 0.02, "advice for the drift"),
+                Check("memory", "memory", 1e-9, 0.4, "advice against <memory>"),
+            )
+        ),
         plug_in=Estimate(12.4, 0.05),
         irreducible_spread=0.5,
         noise_floor=0.6,

@@ -187,3 +187,14 @@ def test_recorded_paths_with_other_times_are_interpolated_and_the_page_says_so(p
 def test_the_table_lists_minima_relative_to_the_lowest(readers):
     assert "0.125" in readers[2].text
     assert "1.375" in readers[2].text
+
+
+def test_checks_of_the_fit_stand_in_a_table_with_advice_where_one_fails(readers):
+    page = readers[2].text
+    assert "Does the model hold on data that it has not seen?" in page
+    assert "advice against <memory>" in page and "advice for the drift" not in page
+
+
+def test_the_mean_over_draws_stands_beside_the_headline(readers, page_with):
+    assert "over draws from the learned e^−V" in readers[2].text and "12.88 ± 0.75" in readers[2].text
+    assert "not stationary" in page_with(stationary=False).text

@@ -6,9 +6,10 @@ import jax
 import numpy as np
 import pytest
 
+from uidd import Result
 from uidd.data import Scaling
 from uidd.models import Architecture, Coefficients, Ensemble, Model
-from uidd.thermodynamics import entropy_production
+from uidd.thermodynamics import Estimate, compared, entropy_production
 from uidd.training.ensemble import _constants, _orthogonal
 from uidd.training.local_posterior import Factored
 
@@ -111,3 +112,17 @@ def test_weights_of_the_bootstrap_are_normal_and_orthogonal_as_far_as_there_is_r
     np.testing.assert_allclose((many**2).mean(), 1, atol=5 * (2 / many.size) ** 0.5)
     gram = many[0, :size] @ many[0, :size].T
     np.testing.assert_allclose(gram - np.diag(np.diag(gram)), 0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize(
+    ("beside", "code"), [(11.0, "ok"), (12.9, "ok"), (13.1, "extrapolated"), (6.9, "extrapolated")]
+)
+def test_two_means_that_differ_beyond_their_errors_are_not_ok(beside, code):
+    """3 sqrt(.6^2 + .8^2) = 3 apart is the limit, on both sides."""
+    found = compared(Estimate(10.0, 0.6), Estimate(beside, 0.8))
+    assert found.result == code and found.rate == 10.0
+    assert code == "ok" or "recorded states" in found.result.message
+
+
+def test_a_mean_over_draws_that_failed_says_nothing_of_the_one_over_recorded_states():
+    assert compared(Estimate(10.0, 0.6), Estimate(1e9, 0.8, Result("not_mixed", "."))).result.successful

@@ -1,11 +1,12 @@
 """Every assumption broken once: the right line complains; and none for data of the model itself."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
 
 from uidd.data import Scaling, Trajectories
-from uidd.likelihood import EulerMaruyama
+from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients, Model
 from uidd.training.checks import Checks, checked
 
@@ -42,10 +43,10 @@ def failed(checks: Checks) -> set[str]:
 
 
 def test_none_complains_about_data_of_the_model(model):
-    """Chance 2e-4 a line, six lines, ten data sets: one in a hundred such tests would fail."""
+    """Chance 2e-4 a line, seven lines, ten data sets: one in seventy such tests would fail."""
     for seed in range(10):
         found = checked(model, EulerMaruyama(), paths(model, seed=seed))
-        assert len(found) == 6 and not failed(found), str(found)
+        assert len(found) == 7 and not failed(found), str(found)
         assert found.result.successful
 
 
@@ -74,3 +75,27 @@ def test_a_current_that_is_too_weak_shows_in_its_work(model):
     M = np.asarray(model.dissipation(np.zeros(2)))
     rate = -float(np.trace(np.linalg.solve(M, W @ W)))
     assert abs(work.size - 2 * rate) < 0.25 * 2 * rate  # 2 <w . (2 v - v)>
+
+
+@pytest.mark.parametrize(("dt", "names"), [(0.02, set()), (1.0, {"coarse"})])
+def test_frames_too_far_apart_are_told_from_jumps(dt, names):
+    """Two wells at z = +-1, three kT deep: within a unit of time a path may cross, or not."""
+    spec = Architecture()
+    unit = spec.build(1, key=jax.random.key(0))
+    well = lambda d: (d.potential_component.stiffness, d.potential_component.polynomial.quartic)  # noqa: E731
+    stiffness, quartic = well(unit)
+    assert quartic.shape == (1,)
+    unit = eqx.tree_at(well, unit, (0 * stiffness - 12.0, 0 * quartic + 72.0))  # -6 z^2 + 72 z^4 / 4!
+    drift = jax.jit(jax.vmap(unit.drift))
+    sigma = float(unit.diffusion(np.zeros(1))[0, 0])
+    generator, fine = np.random.default_rng(0), 0.002
+    z = np.sign(generator.standard_normal((200, 1))).astype(np.float32)
+    states = [z]
+    for _ in range(100):
+        for _ in range(round(dt / fine)):
+            z = z + fine * np.asarray(drift(z)) + fine**0.5 * sigma * generator.standard_normal(z.shape)
+        states.append(z)
+    data = Trajectories.from_arrays(np.stack(states, axis=1).astype(np.float64), dt=dt)
+    found = checked(Model(unit, spec, Scaling.identity(1)), Cubature(4, 4), data)
+    assert failed(found) & {"coarse", "tails"} == names, str(found)
+    assert found.result == ("coarse" if names else "ok")

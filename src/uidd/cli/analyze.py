@@ -26,7 +26,7 @@ def analyzed(folder: Any, seed: int) -> "Analysis":
     from ..report.analysis import analyze as compute
 
     ensemble, summary = folder.ensemble(), folder.fit_summary()
-    analysis = compute(ensemble, folder.held_out(), summary["total_time"], seed=seed)
+    analysis = compute(ensemble, folder.held_out(), summary["total_time"], checks=folder.checks(), seed=seed)
     exact = folder.config().get("exact")
     folder.write_metrics(
         {
@@ -50,13 +50,18 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     for name in ("estimate", "rate", "standard error", "95 % interval", "result"):
         table.add_column(name)
     low, high = headline.interval
+    over = "recorded states" if analysis.stationary else "the model's e^-V"
     table.add_row(
-        "learned",
+        f"learned, mean over {over}",
         f"{headline.rate:.5g}",
         f"{headline.standard_error:.2g}",
         f"{low:.5g} to {high:.5g}",
         headline.result.code,
     )
+    if analysis.stationary:
+        beside = analysis.over_model
+        cells = f"{beside.rate:.5g}", f"{beside.standard_error:.2g}", "", beside.result.code
+        table.add_row("the same over the model's e^-V", *cells)
     if exact:
         table.add_row(f"exact ({exact['system']})", f"{exact['entropy_production']:.6g}", "", "", "")
     if analysis.counted is not None:
@@ -73,6 +78,10 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
         )
     console = Console()
     console.print(table)
+    if not analysis.stationary:
+        console.print("Note: the recording is not stationary; the rate is the model's own stationary one.")
+    if len(analysis.checks):
+        console.print(_checks_table(analysis))
     counting = [] if analysis.counted is None else [analysis.counted.result]
     for result in {headline.result, analysis.samples.result, analysis.simulation.result, *counting}:
         if not result.successful:
@@ -99,3 +108,16 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
         f"Stationary draws: {len(samples)}, R-hat {samples.r_hat:.4f}, "
         f"effective {samples.effective_sample_size:.0f}, acceptance {samples.acceptance:.2f}"
     )
+
+
+def _checks_table(analysis: "Analysis"):
+    """What held-out transitions say, a line each."""
+    from rich.table import Table
+
+    table = Table(title="Held-out transitions", title_justify="left")
+    for name in ("check", "verdict", "chance", "V or rate off by", "what to do"):
+        table.add_column(name)
+    for line in analysis.checks:
+        advice = "" if line.passed else line.advice
+        table.add_row(line.name, line.verdict, f"{line.chance:.2g}", f"{line.size:.2g} {line.unit}", advice)
+    return table

@@ -1,10 +1,16 @@
 """`uidd demo`: the whole way on the paper's linear case."""
 
 from .._checks import InputError
-from .options import Out, Overwrite, Quiet, Seed
+from .options import NoCache, Out, Overwrite, Quiet, Seed
 
 
-def demo(out: Out = "runs/demo", seed: Seed = 0, overwrite: Overwrite = False, quiet: Quiet = False) -> None:
+def demo(
+    out: Out = "runs/demo",
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    no_cache: NoCache = False,
+) -> None:
     """The whole way on the paper's linear case, in two minutes.
 
     Example: uidd demo --out runs/demo

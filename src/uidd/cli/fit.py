@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._checks import InputError, fail
-from .options import Out, Overwrite, Quiet, Seed, among
+from .options import NoCache, Out, Overwrite, Quiet, Seed, among
 
 if TYPE_CHECKING:
     from ..training import Fit
@@ -43,6 +43,7 @@ def fit(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run in --out.")] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Learn a model from trajectories.
 

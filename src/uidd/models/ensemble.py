@@ -17,6 +17,8 @@ from .model import Model
 
 # So many deviations, in both directions, are made into models; the others serve averages.
 SHOWN = 16
+# States that a mean over the recording needs at least.
+FEWEST_RECORDED = 64
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class Ensemble:
 
     def __len__(self) -> int:
         return 2 * min(len(self.deviations), SHOWN)
+
+    @property
+    def stationary(self) -> bool:
+        """Whether there are recorded states enough to take means over."""
+        return len(self.recorded) >= FEWEST_RECORDED
 
     @cached_property
     def models(self) -> tuple[Model, ...]:

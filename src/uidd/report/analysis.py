@@ -14,13 +14,16 @@ from ..sampling import Simulation, StationarySamples, sample_stationary, simulat
 from ..thermodynamics import (
     CountedEntropyProduction,
     Estimate,
+    compared,
     count_entropy_production,
     entropy_production,
     entropy_production_rate,
+    in_stretches,
     irreducible_spread,
     local_entropy_production,
     system_entropy_production,
 )
+from ..training import Checks
 
 DRAWS = 100_000
 
@@ -30,8 +33,13 @@ class Analysis:
     """What the model says, and how far to trust it.
 
     Attributes:
-        entropy_production: The headline: corrected for noise in the fit, its error from the ensemble.
-        plug_in: The rate of the model itself, uncorrected; its error is that of the draws.
+        entropy_production: The headline: corrected for noise in the fit, its error from the ensemble. A mean
+            over recorded states if the recording is stationary; otherwise the model's own stationary rate.
+        over_model: The same as a mean over draws from e^-V, which reach places where no data were.
+        stationary: Whether the headline is a mean over recorded states.
+        checks: What transitions that took no part say of the model.
+        plug_in: The rate of the model itself, uncorrected, over the states of the headline; its error is
+            that of these states.
         irreducible_spread: What a path of the observed length leaves open in any case, sqrt(2 S T) / T for a
             rate S seen over a time T; for comparison with the error of the headline.
         noise_floor: What a fit to equilibrium data of this length may give, 20 / T: a rate is a square,
@@ -46,6 +54,9 @@ class Analysis:
     """
 
     entropy_production: Estimate
+    over_model: Estimate
+    stationary: bool
+    checks: Checks
     plug_in: Estimate
     irreducible_spread: float
     noise_floor: float
@@ -68,11 +79,14 @@ class Analysis:
         return {
             "entropy_production": {
                 **self.entropy_production.to_dict(),
+                "over": "recorded states" if self.stationary else "e^-V",
+                "over_model": self.over_model.to_dict(),
                 "plug_in": self.plug_in.rate,
                 "monte_carlo_error": self.plug_in.standard_error,
                 "irreducible_spread": self.irreducible_spread,
                 "noise_floor": self.noise_floor,
             },
+            "checks": self.checks.to_dict(),
             "local_entropy_production": {
                 "mean": float(self.local.mean()),
                 "quantiles": dict(
@@ -95,7 +109,13 @@ class Analysis:
 
 
 def analyze(
-    ensemble: Ensemble, data: Trajectories, total_time: float, *, seed: int = 0, draws: int = DRAWS
+    ensemble: Ensemble,
+    data: Trajectories,
+    total_time: float,
+    *,
+    checks: Checks | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> Analysis:
     """Sample, integrate, count, descend and simulate.
 
@@ -103,12 +123,17 @@ def analyze(
         ensemble: The learned model and its members.
         data: Recorded trajectories to compare with, best those held out.
         total_time: The observed time of the training data, for the irreducible spread.
+        checks: Of the fit.
         seed: Of sampling and simulation.
         draws: From the stationary density.
     """
     model = ensemble.center
     samples = sample_stationary(model, draws, seed=seed)
-    headline = entropy_production(ensemble, samples=samples)
+    over_model = headline = entropy_production(ensemble, samples=samples)
+    states, stationary = samples, ensemble.stationary
+    if stationary:
+        headline = compared(entropy_production(ensemble), over_model)
+        states = in_stretches(ensemble.recorded)
     # In unit-size coordinates no digit is lost to offsets.
     unit, time = model.unit, model.scaling.time
     some = jnp.asarray(model.scaling.to_unit(samples.states[:: max(1, len(samples) // 20_000)]))
@@ -118,7 +143,10 @@ def analyze(
     recorded = _like_sized(data)
     return Analysis(
         entropy_production=headline,
-        plug_in=entropy_production_rate(model, samples),
+        over_model=over_model,
+        stationary=stationary,
+        checks=checks or Checks(),
+        plug_in=entropy_production_rate(model, states),
         irreducible_spread=irreducible_spread(headline.rate, total_time),
         noise_floor=20 / total_time,
         system_entropy=Estimate(float(system.mean()), system_error, samples.result),

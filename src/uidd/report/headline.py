@@ -60,13 +60,15 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
     estimate, judged = analysis.entropy_production, verdict(model, analysis)
     error = estimate.standard_error
     low, high = (measured(bound, error) for bound in estimate.interval)
-    status = _status(Result(estimate.result.code), "settled, independent populations agree")
+    good = "settled, and held-out data agree" if len(analysis.checks) else "settled"
+    status = _status(Result(estimate.result.code), good)
     sign = "⚠ " if judged.kind == "unsettled" else ""
     parts = (
         "The rate is corrected for noise in the fit (the model itself has "
         f"{measured(analysis.plug_in.rate, error)}), and the interval comes from the ensemble: what other "
-        "data of this size would have given. A recording of this length cannot do better than "
-        f"±{number(analysis.irreducible_spread, 2)}. What the model cannot represent is not in it."
+        f"data of this size would have given. {_mean_over(analysis)} A recording of this length cannot do "
+        f"better than ±{number(analysis.irreducible_spread, 2)}. What the model cannot represent is not in "
+        "it."
     )
     return (
         f'<section class="headline {judged.kind}" aria-label="Entropy production rate">'
@@ -77,6 +79,18 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
         f'<p class="status">Result: {status}</p></div>'
         f'{_exact(analysis, exact)}<div class="reading"><p class="verdict">{sign}{judged.sentence}</p>'
         f'<p class="note">{parts}</p></div></section>'
+    )
+
+
+def _mean_over(analysis: Analysis) -> str:
+    """Which states the rate is a mean over, and the other mean beside it."""
+    if not analysis.stationary:
+        return "The recording is not stationary: the rate is the model's own stationary one, over its e^−V."
+    beside = analysis.over_model
+    return (
+        "It is a mean over recorded states; over draws from the learned e^−V, which reach places where no "
+        f"data were, it is {measured(beside.rate, beside.standard_error)} ± "
+        f"{number(beside.standard_error, 2)}."
     )
 
 

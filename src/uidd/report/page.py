@@ -14,7 +14,7 @@ from .landscape_section import landscape_sections
 from .markup import Panel, Section, text
 from .provenance_section import provenance_section
 from .run_folder import RunFolder
-from .sections import comparison_section, numbers_section, training_section
+from .sections import checks_section, comparison_section, numbers_section, training_section
 
 
 def render_page(run: RunFolder, analysis: Analysis) -> str:
@@ -29,6 +29,7 @@ def render_page(run: RunFolder, analysis: Analysis) -> str:
     sections = [
         *landscape_sections(model, analysis, np.concatenate(held_out.states)),
         barrier_section(model, analysis),
+        checks_section(model, analysis),
         training_section(run.history(), run.fit_summary()["kept_epoch"]),
         comparison_section(model, analysis),
         numbers_section(model, analysis),

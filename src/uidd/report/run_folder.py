@@ -11,7 +11,7 @@ from .._checks import InputError
 from .._files import read_json, write_atomically, write_json
 from ..data import Trajectories, load_trajectories, save_trajectories
 from ..models import Ensemble, Model, environment, load_model, save_model
-from ..training import EpochRecord, Fit
+from ..training import Checks, EpochRecord, Fit
 
 MOST_SAMPLE_FRAMES = 200_000
 SUMMARY = (
@@ -156,6 +156,10 @@ class RunFolder:
     def fit_summary(self) -> dict[str, Any]:
         """How training ended."""
         return self._read("fit.json", lambda path: {name: read_json(path)[name] for name in SUMMARY})
+
+    def checks(self) -> Checks:
+        """What held-out transitions said of the fit."""
+        return self._read("fit.json", lambda path: Checks.from_dicts(read_json(path)["checks"]))
 
     def _read(self, name: str, reader: Callable[[Path], Any]) -> Any:
         path = self.path / name

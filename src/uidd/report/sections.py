@@ -8,7 +8,7 @@ from ..training import EpochRecord
 from .analysis import Analysis
 from .comparison import Comparison, compare
 from .landscape_section import labels
-from .markup import Panel, Section, measured, number, rate_unit, table, text
+from .markup import Panel, Section, measured, number, rate_unit, table, text, words
 
 MOST_COORDINATES = 4
 MOST_MINIMA = 20
@@ -93,6 +93,31 @@ def _coordinate_panels(
             marginals(compared.recorded_frames, compared.simulated_frames, draws, label=label),
         ),
     )
+
+
+def checks_section(model: Model, analysis: Analysis) -> Section:
+    """What transitions that took no part say of the model, a line for every assumption."""
+    title = "Does the model hold on data that it has not seen?"
+    if not len(analysis.checks):
+        return Section(title, "", after="<p>Not asked: this likelihood leaves no residuals to look at.</p>")
+    intro = (
+        "Residuals of held-out transitions are independent standard normal numbers if the model is right. "
+        "The chance is that of a misfit as large for a right model; the size says by how much V, or the "
+        "rate, could be off. <b>small</b>: real, but too small to matter."
+    )
+    rows = [
+        [
+            f'<span class="{"good" if line.passed else "bad"}">{"✓" if line.passed else "⚠"} '
+            f"{words(line.name)}</span>",
+            words(line.verdict),
+            number(line.chance, 2),
+            f"{number(line.size, 2)} {rate_unit(model) if line.name == 'work' else 'kT'}",
+            "" if line.passed else text(line.advice),
+        ]
+        for line in analysis.checks
+    ]
+    head = ["", "verdict", "chance", "off by", "what to do"]
+    return Section(title, intro, after=table(head, rows, label="Checks of the fit"))
 
 
 def numbers_section(model: Model, analysis: Analysis) -> Section:

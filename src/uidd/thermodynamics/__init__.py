@@ -14,7 +14,9 @@ from .entropy_production import entropy_production_rate as entropy_production_ra
 from .entropy_production import irreducible_spread as irreducible_spread
 from .entropy_production import local_entropy_production as local_entropy_production
 from .entropy_production import system_entropy_production as system_entropy_production
+from .headline import compared as compared
 from .headline import entropy_production as entropy_production
+from .headline import in_stretches as in_stretches
 from .records import Estimate as Estimate
 from .variational import Minimiser as Minimiser
 from .variational import variational_entropy_production as variational_entropy_production

@@ -1,5 +1,6 @@
 """The headline: the entropy production rate of an ensemble, corrected for noise, with its interval."""
 
+from dataclasses import replace
 from typing import Protocol
 
 import equinox as eqx
@@ -22,6 +23,10 @@ COMPARED = 4096
 SHARE = 1 / 16
 # Stretches of a recording whose means are compared for the error of a mean over recorded states.
 STRETCHES = 32
+
+
+# Standard errors by which two means of one fit may differ.
+APART = 3.0
 
 
 class HasEnsemble(Protocol):
@@ -70,11 +75,9 @@ def entropy_production(
         samples: Draws from `fit.model`; the mean is then over these in any case.
     """
     ensemble = fit if isinstance(fit, Ensemble) else fit.ensemble
-    over_recorded = samples is None and len(ensemble.recorded) > 2 * STRETCHES
+    over_recorded = samples is None and ensemble.stationary
     if over_recorded:
-        even_length = len(ensemble.recorded) // STRETCHES * STRETCHES
-        chains = ensemble.recorded[:even_length].reshape(STRETCHES, -1, ensemble.center.dimension)
-        reached = Result()
+        chains, reached = in_stretches(ensemble.recorded), Result()
     else:
         if samples is None:
             samples = sample_stationary(ensemble.center, draws, seed=seed)
@@ -126,6 +129,28 @@ def entropy_production(
     error = np.sqrt(spread + np.var(even) + monte_carlo**2 + ensemble.unseen**2)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
+
+
+def in_stretches(states: np.ndarray) -> np.ndarray:
+    """Recorded states as `(stretches, states, D)`: the spread of their means is the error of the mean."""
+    return states[: len(states) // STRETCHES * STRETCHES].reshape(STRETCHES, -1, states.shape[1])
+
+
+def compared(over_recorded: Estimate, over_model: Estimate) -> Estimate:
+    """The first, with the code `extrapolated` where the mean over e^-V differs beyond the errors of both.
+
+    Then V reaches places where no data were, or weighs those where they were otherwise than the recording.
+    """
+    if not (over_recorded.result.successful and over_model.result.successful):
+        return over_recorded
+    error = float(np.hypot(over_recorded.standard_error, over_model.standard_error))
+    if abs(over_recorded.rate - over_model.rate) <= APART * error:
+        return over_recorded
+    words = (
+        f"Over the recorded states the rate is {over_recorded}, over the learned e^-V it is {over_model}: "
+        "V is not what the recording shows. Give more or longer paths; until then believe the first."
+    )
+    return replace(over_recorded, result=Result("extrapolated", words))
 
 
 @compiled

@@ -10,7 +10,7 @@ import scipy.stats
 
 from .._programs import compiled
 from .._types import Result
-from ..data import Trajectories
+from ..data import Trajectories, Transitions
 from ..dynamics import AbstractDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood
 from ..models import Coefficients, Model
@@ -22,13 +22,16 @@ LARGEST_CHANCE = 2e-4
 # In kT: a misfit that could change V by less is real, but too small to matter.
 SMALL = 0.15
 MOST_PAIRS, BLOCKS = 100_000, 64
+# Steps of the model's own that are followed finely, and into how many.
+FOLLOWED, FINER = 16_384, 16
 
 ADVICE = {
     "drift": "The drift of the model is not that of the data: give more data, or a wider architecture.",
     "noise": "The noise varies with the state in another way than the model's: is a coordinate missing?",
     "memory": "Residuals of successive steps are correlated: measurement noise, a hidden coordinate or "
     "inertia. Use every n-th frame, or record more coordinates.",
-    "tails": "Residuals are not Gaussian: jumps, outliers, or frames too far apart.",
+    "coarse": "Frames are so far apart that the model's own steps are not Gaussian: record more often.",
+    "tails": "Residuals are not Gaussian: jumps or outliers. Look at the largest steps.",
     "not_stationary": "Residuals change in the course of the recording: the system does. Fit parts of it.",
     "work": "The work of the learned current along paths that it was not fitted to differs from its square.",
 }
@@ -39,7 +42,7 @@ class Check:
     """One assumption.
 
     Attributes:
-        name: `drift`, `noise`, `memory`, `tails`, `not_stationary` or `work`.
+        name: `coarse`, `drift`, `noise`, `memory`, `tails`, `not_stationary` or `work`.
         verdict: `ok`, `small` (real, but too small to matter) or the name.
         chance: The probability, or a bound on it, of as large a misfit if the model is right.
         size: By how much V could be off, in kT; of `work`, by how much the rate, in k_B per unit time.
@@ -57,9 +60,13 @@ class Check:
         """Whether the answer can be believed as far as this line goes."""
         return self.verdict in ("ok", "small")
 
+    @property
+    def unit(self) -> str:
+        """Of the size."""
+        return "k_B per unit time" if self.name == "work" else "kT"
+
     def __str__(self) -> str:
-        unit = "k_B per unit time" if self.name == "work" else "kT"
-        words = f"{self.name}: {self.verdict} (chance {self.chance:.2g}, size {self.size:.2g} {unit})"
+        words = f"{self.name}: {self.verdict} (chance {self.chance:.2g}, size {self.size:.2g} {self.unit})"
         return words if self.passed else f"{words}. {self.advice}"
 
 
@@ -87,6 +94,11 @@ class Checks:
         """As in `metrics.json`."""
         return [vars(line) for line in self.lines]
 
+    @classmethod
+    def from_dicts(cls, lines: list[dict[str, Any]]) -> "Checks":
+        """The inverse."""
+        return cls(tuple(Check(**line) for line in lines))
+
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines))
 
@@ -94,7 +106,8 @@ class Checks:
 def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) -> Checks:
     """Whitened residuals of held-out transitions against the state, their past, a Gaussian, and time.
 
-    If the model is right they are independent standard normal numbers, whatever the state was.
+    If the model is right they are independent standard normal numbers, whatever the state was; but for what
+    the likelihood makes of frames that are far apart, which steps that the model makes itself show, too.
     """
     if not isinstance(likelihood, AbstractGaussian):
         return Checks()
@@ -102,21 +115,35 @@ def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) ->
     unit = model.scaling.transitions_to_unit(pairs)
     block = np.arange(len(place)) * BLOCKS // len(place)
     own = Coefficients.of(model.unit)
-    xi = whitened(own, own.vector, likelihood, Sample(unit, block, BLOCKS)).noise
-    xi = np.clip(np.nan_to_num(xi), -8, 8)
-    D, dt, fold = xi.shape[1], float(np.mean(unit.dt)), folds_of(block)
+    xi = _residuals(own, likelihood, unit)
+    made = _made_by(model.unit, unit)
+    own_xi = _residuals(own, likelihood, made)
+    D, dt = xi.shape[1], float(np.mean(unit.dt))
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
     steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
-    drift, noise = residual_gain(unit.start, xi, fold), noise_gain(unit.start, xi, fold)
-    off = np.sqrt(2 * max(drift.nats, 0.0) / len(xi))
-    varies = np.sqrt(4 * max(noise.nats, 0.0) / len(xi))
-    lines = [_line("drift", drift.chance, steepness * off), _line("noise", noise.chance, varies * D / 2)]
+    drift, noise = _misfits(unit.start, xi, folds_of(block), steepness)
+    own_folds = folds_of(np.arange(len(own_xi)))
+    coarse = _worst(_tails(own_xi), *_misfits(made.start, own_xi, own_folds, steepness))
+    lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
     lines.append(_line("memory", *_memory(xi, follows)))
-    lines.append(_line("tails", *_tails(xi)))
+    lines.append(_line("tails", *_tails(xi, own_xi)))
     lines.append(_line("not_stationary", *_course(xi, place)))
     lines.append(_work(model, unit, xi))
     return Checks(tuple(lines))
+
+
+def _misfits(start: np.ndarray, xi: np.ndarray, fold: np.ndarray, steepness: float):
+    """Chance and size, in kT, of a mean and of a variance of residuals that depends on the state."""
+    drift, noise = residual_gain(start, xi, fold), noise_gain(start, xi, fold)
+    off, varies = (np.sqrt(c * max(g.nats, 0.0) / len(xi)) for c, g in ((2, drift), (4, noise)))
+    return (drift.chance, steepness * off), (noise.chance, varies * xi.shape[1] / 2)
+
+
+def _worst(*found: tuple[float, float]) -> tuple[float, float]:
+    """Of several chances and sizes in one line: the smallest chance, and the largest size that is real."""
+    real = [size for chance, size in found if len(found) * chance < LARGEST_CHANCE]
+    return min(1.0, len(found) * min(chance for chance, _ in found)), max(real, default=0.0)
 
 
 def _line(name: str, chance: float, size: float) -> Check:
@@ -136,14 +163,37 @@ def _memory(xi: np.ndarray, follows: np.ndarray) -> tuple[float, float]:
     return float(chance), 2 * float(np.linalg.norm(r, 2)) * xi.shape[1] / 2
 
 
-def _tails(xi: np.ndarray) -> tuple[float, float]:
-    """Third and fourth moments, of variance 15 and 96 for standard normal numbers."""
-    n, each = len(xi), xi / xi.std(axis=0)
-    skew, kurtosis = np.mean(each**3, axis=0), np.mean(each**4, axis=0) - 3
-    t = np.concatenate([skew / np.sqrt(15 / n), kurtosis / np.sqrt(96 / n)])
+def _tails(xi: np.ndarray, expected: np.ndarray | None = None) -> tuple[float, float]:
+    """Third and fourth moments, zero for normal numbers or as those of `expected`; their variance."""
+    skew, kurtosis, of_skew, of_kurtosis = _moments(xi)
+    if expected is not None:
+        others = _moments(expected)
+        skew, kurtosis = skew - others[0], kurtosis - others[1]
+        of_skew, of_kurtosis = of_skew + others[2], of_kurtosis + others[3]
+    t = np.concatenate([skew / np.sqrt(of_skew), kurtosis / np.sqrt(of_kurtosis)])
     chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(np.abs(t).max()))
     # A step's third and fourth cumulants enter the log-density divided by 3! and 4!.
     return float(chance), float(np.abs(skew).max() / 6 + np.abs(kurtosis).max() / 24) * xi.shape[1]
+
+
+def _moments(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Skewness and excess kurtosis of every column, of variance 6 / n and 24 / n for normal numbers."""
+    each = (xi - xi.mean(axis=0)) / xi.std(axis=0)
+    return np.mean(each**3, axis=0), np.mean(each**4, axis=0) - 3, 6 / len(xi), 24 / len(xi)
+
+
+def _residuals(own: Coefficients, likelihood: AbstractGaussian, pairs: Transitions) -> np.ndarray:
+    block = np.arange(len(pairs.dt)) * BLOCKS // len(pairs.dt)
+    xi = whitened(own, own.vector, likelihood, Sample(pairs, block, BLOCKS)).noise
+    return np.clip(np.nan_to_num(xi), -8, 8)
+
+
+def _made_by(dynamics: AbstractDynamics, pairs: Transitions) -> Transitions:
+    """Increments that the model makes itself, from recorded starts."""
+    index = np.linspace(0, len(pairs.dt) - 1, FOLLOWED).astype(int)
+    start, dt = (jnp.asarray(part[index], jnp.result_type(float)) for part in (pairs.start, pairs.dt))
+    steps = np.asarray(_followed(dynamics, start, dt, jax.random.key(0)), np.float64)
+    return Transitions(pairs.start[index], steps, pairs.dt[index])
 
 
 def _course(xi: np.ndarray, place: np.ndarray) -> tuple[float, float]:
@@ -180,6 +230,24 @@ def _consecutive(test: Trajectories):
     follows = np.concatenate([np.arange(n) > 0 for n in lengths])
     stop = min(len(place), MOST_PAIRS)
     return type(pairs)(*(part[:stop] for part in pairs)), place[:stop], follows[:stop]
+
+
+@compiled
+def _followed(dynamics: AbstractDynamics, start, dt, key):
+    """Increments in many small steps of Heun's, whose drift is the mean of both ends."""
+
+    def one(z, dt, key):
+        h = dt / FINER
+
+        def step(k, now):
+            f, sigma = dynamics.drift_and_diffusion(now)
+            noise = jnp.sqrt(h) * sigma @ jax.random.normal(jax.random.fold_in(key, k), z.shape, z.dtype)
+            return now + h * (f + dynamics.drift(now + h * f + noise)) / 2 + noise
+
+        return jax.lax.fori_loop(0, FINER, step, z) - z
+
+    keys = jax.random.split(key, len(dt))
+    return jax.lax.map(lambda each: one(*each), (start, dt, keys), batch_size=4096)
 
 
 @compiled

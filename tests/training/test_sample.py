@@ -1,0 +1,46 @@
+"""Pairs that are spread over space: more of them where the data thin out, and no other answer."""
+
+import numpy as np
+import pytest
+
+from uidd.data import Transitions
+from uidd.training.scores import Sample
+
+
+def gaussian(count, dimension, seed=0):
+    """z' = -z + noise, from Gaussian starts."""
+    generator = np.random.default_rng(seed)
+    start, noise = generator.standard_normal((2, count, dimension))
+    pairs = Transitions(start, -0.1 * start + 0.1**0.5 * noise, np.full(count, 0.1))
+    return Sample(pairs, np.arange(count) * 10 // count, 10)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 6])
+def test_pairs_of_the_rim_are_many_more_than_in_a_random_part(dimension):
+    data = gaussian(20_000, dimension)
+    spread = data.spread(2000, np.random.default_rng(1))
+    radius = np.linalg.norm(data.pairs.start, axis=1)
+    outer = np.quantile(radius, 0.99)
+    share = np.mean(np.linalg.norm(spread.pairs.start, axis=1) > outer)
+    assert len(spread) == 2000 and share > 0.05
+    # Each is one of the data, none is there twice, and it has kept its block.
+    place = {row.tobytes(): k for k, row in enumerate(data.pairs.start)}
+    index = [place[row.tobytes()] for row in spread.pairs.start]
+    assert len(set(index)) == 2000
+    np.testing.assert_array_equal(spread.block, data.block[index])
+    np.testing.assert_array_equal(spread.pairs.increment, data.pairs.increment[index])
+
+
+def test_few_pairs_are_all_taken():
+    data = gaussian(100, 2)
+    assert data.spread(100, np.random.default_rng(0)) is data
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_regression_on_spread_starts_has_the_same_answer(seed):
+    """Starts are chosen by where they are, so the slope is right up to its own standard error."""
+    some = gaussian(20_000, 1, seed).spread(2000, np.random.default_rng(seed))
+    x, y = some.pairs.start[:, 0], some.pairs.increment[:, 0] / 0.1
+    slope = x @ y / (x @ x)
+    error = (1 / 0.1 / (x @ x)) ** 0.5
+    assert abs(slope + 1) < 4 * error
