@@ -23,11 +23,8 @@ def main() -> None:
     for row in population.run(
         range(first, end), folder, workers=options.workers, peers=options.peers, command=command
     ):
-        z = f"z {row['z']:.2f}" if "z" in row else row["message"]
-        print(f"seed {row['seed']}, {row['code']}, {z}, {row['seconds']:.0f} s", flush=True)
-    for bar in population.bars(population.stored_rows(folder)):
-        print(f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}")
-    print(f"Written to {population.write_table(folder)}")
+        print(population.told(row), flush=True)
+    print(population.summarised(folder))
 
 
 if __name__ == "__main__":

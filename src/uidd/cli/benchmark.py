@@ -63,11 +63,8 @@ def _population(folder, seeds, workers: int, peers: bool, table_only: bool) -> N
         rows = population.run(seeds, folder, workers=workers, peers=peers, command=command())
         for done, row in enumerate(rows, 1):
             population.write_table(folder)
-            z = f"z {row['z']:.2f}" if "z" in row else row["message"]
-            print(f"{done}: seed {row['seed']}, {row['code']}, {z}, {row['seconds']:.0f} s", flush=True)
-    for bar in population.bars(population.stored_rows(folder)):
-        print(f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}")
-    print(f"Written to {population.write_table(folder)}")
+            print(f"{done}: {population.told(row)}", flush=True)
+    print(population.summarised(folder))
 
 
 def _accuracy(folder, only: str | None, seeds, peers: bool, table_only: bool) -> None:

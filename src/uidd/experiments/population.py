@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._files import read_json, write_json
+from .._files import read_json, write_atomically, write_json
 from .._programs import compiled
 from ..models import environment
 from ..systems.population import RandomSystem, random_system
@@ -182,6 +182,25 @@ def _cells(r: dict[str, Any]) -> list[str]:
         return [*known, "", "", "", f"failed: {r['message']}", f"{r['seconds']:.0f}"]
     found = [f"{r['rate']:.4g} +- {r['standard_error']:.2g}", f"{r['z']:.2f}"]
     return [*known, *found, f"{r['V_error']:.3f} ({r['V_stated']:.3f})", r["code"], f"{r['seconds']:.0f}"]
+
+
+def told(row: dict[str, Any]) -> str:
+    """One row in a line."""
+    z = f"z {row['z']:.2f}" if "z" in row else row["message"]
+    return f"seed {row['seed']}, {row['code']}, {z}, {row['seconds']:.0f} s"
+
+
+def summarised(folder: Path) -> str:
+    """Table and figure from all stored rows; the bars in words."""
+    from ..plotting.population import population_figure
+    from ..plotting.style import png
+
+    rows = stored_rows(folder)
+    lines = [f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}" for bar in bars(rows)]
+    lines.append(f"Written to {write_table(folder)}")
+    if any("z" in row for row in rows):
+        write_atomically(folder / "figure.png", png(population_figure(rows)))
+    return "\n".join(lines)
 
 
 def write_table(folder: Path) -> Path:
