@@ -13,6 +13,7 @@ import pytest
 from uidd import Result
 from uidd.report import render_page
 from uidd.thermodynamics import Estimate
+from uidd.training import Checks
 
 FIGURES = {1: 6, 2: 11, 3: 21, 5: 35}
 LARGEST = 8_000_000
@@ -192,9 +193,15 @@ def test_the_table_lists_minima_relative_to_the_lowest(readers):
 def test_checks_of_the_fit_stand_in_a_table_with_advice_where_one_fails(readers):
     page = readers[2].text
     assert "Does the model hold on data that it has not seen?" in page
-    assert "advice against <memory>" in page and "advice for the drift" not in page
+    assert "advice against <memory>" in page and "advice for the drift" not in page and "what to do" in page
+
+
+def test_where_all_checks_pass_there_is_nothing_to_do(page_with, runs):
+    good = Checks(runs[2][1].checks.lines[:1])
+    page = page_with(checks=good).text
+    assert "✓ drift" in page and "what to do" not in page
 
 
 def test_the_mean_over_draws_stands_beside_the_headline(readers, page_with):
-    assert "over draws from the learned e^−V" in readers[2].text and "12.88 ± 0.75" in readers[2].text
+    assert "over draws from the learned e−V" in readers[2].text and "12.88 ± 0.75" in readers[2].text
     assert "not stationary" in page_with(stationary=False).text

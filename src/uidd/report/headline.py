@@ -85,11 +85,12 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
 def _mean_over(analysis: Analysis) -> str:
     """Which states the rate is a mean over, and the other mean beside it."""
     if not analysis.stationary:
-        return "The recording is not stationary: the rate is the model's own stationary one, over its e^−V."
+        own = "the rate is the model's own stationary one, a mean over its e<sup>−V</sup>"
+        return f"The recording is not stationary: {own}."
     beside = analysis.over_model
     return (
-        "It is a mean over recorded states; over draws from the learned e^−V, which reach places where no "
-        f"data were, it is {measured(beside.rate, beside.standard_error)} ± "
+        "It is a mean over recorded states; over draws from the learned e<sup>−V</sup>, which reach places "
+        f"where no data were, it is {measured(beside.rate, beside.standard_error)} ± "
         f"{number(beside.standard_error, 2)}."
     )
 

@@ -105,6 +105,7 @@ def checks_section(model: Model, analysis: Analysis) -> Section:
         "The chance is that of a misfit as large for a right model; the size says by how much V, or the "
         "rate, could be off. <b>small</b>: real, but too small to matter."
     )
+    all_pass = all(line.passed for line in analysis.checks)
     rows = [
         [
             f'<span class="{"good" if line.passed else "bad"}">{"✓" if line.passed else "⚠"} '
@@ -112,11 +113,11 @@ def checks_section(model: Model, analysis: Analysis) -> Section:
             words(line.verdict),
             number(line.chance, 2),
             f"{number(line.size, 2)} {rate_unit(model) if line.name == 'work' else 'kT'}",
-            "" if line.passed else text(line.advice),
+            *([] if all_pass else ["" if line.passed else text(line.advice)]),
         ]
         for line in analysis.checks
     ]
-    head = ["", "verdict", "chance", "off by", "what to do"]
+    head = ["", "verdict", "chance", "off by", *([] if all_pass else ["what to do"])]
     return Section(title, intro, after=table(head, rows, label="Checks of the fit"))
 
 
