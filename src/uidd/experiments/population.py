@@ -199,7 +199,7 @@ def summarised(folder: Path) -> str:
     lines = [f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}" for bar in bars(rows)]
     lines.append(f"Written to {write_table(folder)}")
     if any("z" in row for row in rows):
-        write_atomically(folder / "figure.png", png(population_figure(rows)))
+        write_atomically(folder / "figure.png", png(population_figure(rows, always=V_LIMIT, errors=V_ERRORS)))
     return "\n".join(lines)
 
 

@@ -9,17 +9,20 @@ from matplotlib.figure import Figure
 
 from .style import DATA, GRID, INK, MODEL
 
-# What V may be off in any case, in kT, and how many of its own errors.
-ALWAYS, ERRORS = 0.15, 3.0
 
+def population_figure(rows: Sequence[dict[str, Any]], *, always: float, errors: float) -> Figure:
+    """Three panels from rows that hold a rate: z against its normal quantile, V, and seconds.
 
-def population_figure(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Three panels from rows that hold a rate: z against its normal quantile, V, and seconds."""
+    Args:
+        rows: One a system.
+        always: What V may be off in any case, in kT.
+        errors: And how many of its own errors.
+    """
     measured = [row for row in rows if "z" in row]
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     quantiles, potential, seconds = figure.subplots(1, 3)
     _quantiles(quantiles, [row for row in measured if row["dimension"] > 1])
-    _potential(potential, measured)
+    _potential(potential, measured, always, errors)
     _seconds(seconds, measured)
     for panel in (quantiles, potential, seconds):
         panel.grid(color=GRID, lw=0.6)
@@ -43,11 +46,11 @@ def _quantiles(panel: Any, rows: Sequence[dict[str, Any]]) -> None:
     panel.legend(fontsize=8, frameon=False, loc="upper left")
 
 
-def _potential(panel: Any, rows: Sequence[dict[str, Any]]) -> None:
+def _potential(panel: Any, rows: Sequence[dict[str, Any]], always: float, errors: float) -> None:
     """Below the line if V is within the bar."""
     stated = np.array([max(row["V_stated"], 1e-3) for row in rows])
     line = np.geomspace(min(stated.min(initial=0.01), 0.01), max(stated.max(initial=10.0), 10.0), 200)
-    panel.plot(line, np.maximum(ALWAYS, ERRORS * line), color=INK, lw=1, label="limit")
+    panel.plot(line, np.maximum(always, errors * line), color=INK, lw=1, label="limit")
     for label, colour, wanted in (("ok", MODEL, True), ("not ok", DATA, False)):
         chosen = np.array([(row["code"] == "ok") == wanted for row in rows], bool)
         off = np.array([max(row["V_error"], 1e-3) for row in rows])

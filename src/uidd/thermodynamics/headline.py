@@ -19,12 +19,11 @@ DRAWS = 100_000
 # Members are compared on so many of the states; the noise of the states is common to all and drops out.
 COMPARED = 4096
 # Members are followed this part of the way, and their first and second differences extrapolated: far out in
-# the tails a whole deviation may turn a noise or a current into something that no data support.
+# the tails a whole deviation may turn a noise or a current into something that no data support. V and W
+# enter as a product, whose fourth powers are left as a share squared of what they are at the whole length.
 SHARE = 1 / 16
 # Stretches of a recording whose means are compared for the error of a mean over recorded states.
 STRETCHES = 32
-
-
 # Standard errors by which two means of one fit may differ.
 APART = 3.0
 
@@ -62,7 +61,8 @@ def entropy_production(
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, that of the states, and what a current could dissipate
-    that is too weak for the model to hold it.
+    that is too weak for the model to hold it. Over draws from e^-V the spread holds what V could be that the
+    data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.

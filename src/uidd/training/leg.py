@@ -14,7 +14,7 @@ class Leg:
     """A stage of the search and all that the next one needs.
 
     Attributes:
-        name: `start`, `drift`, `few`, `many` or `all`.
+        name: `start`, `drift`, `few` or `all`.
         on: The components whose networks are in the model.
         vector: The coefficients.
         precision: Of the priors.

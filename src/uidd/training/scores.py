@@ -69,8 +69,7 @@ class Sample:
         """At most `count` of them, at random."""
         if count >= len(self):
             return self
-        index = np.sort(generator.choice(len(self), count, replace=False))
-        return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
+        return self._at(generator.choice(len(self), count, replace=False))
 
     def spread(self, count: int, generator: np.random.Generator) -> "Sample":
         """At most `count` of them, half at random and half evenly over the places where they start.
@@ -89,9 +88,12 @@ class Sample:
         weight = (reach / reach.max()) ** start.shape[1]
         evenly = generator.choice(len(start), count // 2, replace=False, p=weight / weight.sum())
         rest = np.setdiff1d(np.arange(len(start)), evenly)
-        index = np.concatenate([evenly, generator.choice(rest, count - len(evenly), replace=False)])
-        index.sort()
-        return Sample(Transitions(*(part[index] for part in some.pairs)), some.block[index], some.blocks)
+        return some._at(np.append(evenly, generator.choice(rest, count - len(evenly), replace=False)))
+
+    def _at(self, index: np.ndarray) -> "Sample":
+        """Some pairs, in their order."""
+        index = np.sort(index)
+        return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
     def segments(self, size: int = SEGMENT):
         """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""

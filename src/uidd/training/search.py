@@ -28,7 +28,7 @@ from .rim import Rim
 from .scores import Sample, mean_loss, whitened
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
-FEW, MANY = 16_384, 131_072
+FEW = 16_384
 # Of making the pairs straight anew; each leaves a part of the way that is as small as an interval is short.
 ROUNDS = 6
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
@@ -129,8 +129,8 @@ class Search:
         V, W and sigma enter the drift as products. The way in is a drift without structure, from which V and
         W come by nearly linear problems, with the noise given (`drift`). If what it leaves says that the
         noise varies, sigma's network comes in, too. Then everything moves under the finer likelihood (`few`),
-        and all pairs have their say (`many`, `all`). Units that the
-        data do not call for are switched off by their priors on the way.
+        and all pairs have their say (`all`). Units that the data do not call for are switched off by their
+        priors on the way.
         """
         if leg.name == "start" and {"potential", "circulation"} & set(leg.on):
             return self._drifted(self._asked_about_noise(leg)), None
@@ -256,7 +256,7 @@ class Search:
         return replace(leg, name="drift", **found)
 
     def _climbed(self, leg: Leg, name: str, most_steps: int):
-        """Gauss-Newton on a random part of the data, made straight by the model as it then is."""
+        """Gauss-Newton on a part of the data, or on all, made straight by the model as it then is."""
         present, scheme = self.dynamics_of(leg), leg.scheme
         if scheme is not None:
             scheme = self._scheme(present, leg, counted=TAME)
