@@ -11,7 +11,8 @@ from uidd.data import Transitions
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
 from uidd.training import scores
-from uidd.training.scores import Sample, fisher, log_densities, mean_loss
+from uidd.training.sample import Sample
+from uidd.training.scores import fisher, log_densities, mean_loss
 
 
 def linear(dimension, random_dynamics, pairs=4096):
@@ -38,12 +39,13 @@ def all_rows_squared(weights, likelihood, data):
 
 @pytest.mark.parametrize("dimension", [2, 5])
 def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, random_dynamics, monkeypatch):
-    """1,024 of 4,096 pairs. An entry of the diagonal is a mean of squares of squares of normal numbers, whose
+    """About 1,024 of 4,096 pairs. An entry of the diagonal is a mean of squares of squares of normal numbers, whose
     relative standard deviation is at most sqrt(95) a pair: five standard errors are below 1.6, and a missing
     factor of four is beyond."""
     weights, data = linear(dimension, random_dynamics)
     everything = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
-    monkeypatch.setattr(scores, "MOST_INFORMATION", 1)
+    monkeypatch.setattr(scores, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(scores, "FEWEST_PAIRS", 1024)
     some = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
     seen = everything > 0
     assert seen.any() and (some[~seen] == 0).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from uidd.data import Transitions
-from uidd.training.scores import Sample
+from uidd.training.sample import Sample
 
 
 def gaussian(count, dimension, seed=0):
@@ -18,28 +18,48 @@ def gaussian(count, dimension, seed=0):
 @pytest.mark.parametrize("dimension", [1, 2, 6])
 def test_pairs_of_the_rim_are_many_more_than_in_a_random_part(dimension):
     data = gaussian(20_000, dimension)
-    spread = data.spread(2000, np.random.default_rng(1))
+    spread, stands_for = data.evenly(2000, np.random.default_rng(1))
     radius = np.linalg.norm(data.pairs.start, axis=1)
     outer = np.quantile(radius, 0.99)
     share = np.mean(np.linalg.norm(spread.pairs.start, axis=1) > outer)
-    assert len(spread) == 2000 and share > 0.05
+    # The number is a sum of draws of variance below one each.
+    assert abs(len(spread) - 2000) < 5 * 2000**0.5 and share > 0.05
     # Each is one of the data, none is there twice, and it has kept its block.
     place = {row.tobytes(): k for k, row in enumerate(data.pairs.start)}
     index = [place[row.tobytes()] for row in spread.pairs.start]
-    assert len(set(index)) == 2000
+    assert len(set(index)) == len(spread)
     np.testing.assert_array_equal(spread.block, data.block[index])
     np.testing.assert_array_equal(spread.pairs.increment, data.pairs.increment[index])
 
 
 def test_few_pairs_are_all_taken():
     data = gaussian(100, 2)
-    assert data.spread(100, np.random.default_rng(0)) is data
+    some, stands_for = data.evenly(100, np.random.default_rng(0))
+    assert some is data and (stands_for == 1).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 6])
+def test_sums_over_all_pairs_are_met_on_average(dimension):
+    """Of 1, |z|^2 and |z|^8, the last of which the rim makes: weights are known, so errors are, too."""
+    data = gaussian(20_000, dimension)
+    for power in (0, 2, 8):
+        exact = np.sum(np.linalg.norm(data.pairs.start, axis=1) ** power)
+        z, relative = [], []
+        for seed in range(10):
+            some, stands_for = data.evenly(2000, np.random.default_rng(seed))
+            size = stands_for * np.linalg.norm(some.pairs.start, axis=1) ** power
+            # The variance of a sum of pairs that are taken with probability q is sum of x^2 (1 - q) / q.
+            error = np.sqrt(np.sum(size**2 * (1 - np.minimum(1.0, 1 / stands_for))))
+            z.append((size.sum() - exact) / error)
+            relative.append(error / exact)
+        assert abs(np.mean(z)) < 4 / 10**0.5 and 0.4 < np.std(z) < 2.0
+        assert np.mean(relative) < 0.1
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_regression_on_spread_starts_has_the_same_answer(seed):
     """Starts are chosen by where they are, so the slope is right up to its own standard error."""
-    some = gaussian(20_000, 1, seed).spread(2000, np.random.default_rng(seed))
+    some = gaussian(20_000, 1, seed).evenly(2000, np.random.default_rng(seed))[0]
     x, y = some.pairs.start[:, 0], some.pairs.increment[:, 0] / 0.1
     slope = x @ y / (x @ x)
     error = (1 / 0.1 / (x @ x)) ** 0.5

@@ -79,7 +79,10 @@ def show(analysis: "Analysis", exact: dict[str, Any] | None) -> None:
     console = Console()
     console.print(table)
     if not analysis.stationary:
-        console.print("Note: the recording is not stationary; the rate is the model's own stationary one.")
+        console.print(
+            "Note: the recording is not stationary; the rate is the model's own stationary one, "
+            "as far as the data reach."
+        )
     if len(analysis.checks):
         console.print(_checks_table(analysis))
     counting = [] if analysis.counted is None else [analysis.counted.result]

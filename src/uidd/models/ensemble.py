@@ -32,7 +32,8 @@ class Ensemble:
             need not exclude. `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
-        recorded: Recorded states in the user's coordinates, in order; none if they are not stationary.
+        recorded: Recorded states in the user's coordinates, in order.
+        in_place: Whether the recording is stationary, as far as it tells.
         unseen: In k_B per unit time: the error of the rate from currents too weak for the model to hold them.
         result: How the fit ended: members around a model that did not settle mean nothing.
         bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
@@ -46,6 +47,7 @@ class Ensemble:
     result: Result = field(default_factory=Result)
     unseen: float = 0.0
     bendable: Model | None = None
+    in_place: bool = True
 
     @classmethod
     def none(cls, center: Model) -> "Ensemble":
@@ -58,8 +60,8 @@ class Ensemble:
 
     @property
     def stationary(self) -> bool:
-        """Whether there are recorded states enough to take means over."""
-        return len(self.recorded) >= FEWEST_RECORDED
+        """Whether means may be taken over recorded states: there are enough, and they are stationary."""
+        return self.in_place and len(self.recorded) >= FEWEST_RECORDED
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -73,6 +75,7 @@ class Ensemble:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
         ended = {"result": self.result.code, "message": self.result.message, "unseen": self.unseen}
+        ended["stationary"] = self.in_place
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         beside = []
         if self.bendable is not None:
@@ -86,7 +89,7 @@ class Ensemble:
         container = Container.read(str(path), "ensemble")
         *own, deviations, constants, loose, recorded = container.arrays
         count = container.header.get("arrays_of_bendable")
-        if constants.shape != deviations.shape or count is None:
+        if constants.shape != deviations.shape or count is None or "stationary" not in container.header:
             raise InputError(f"The ensemble in {str(path)!r} was made by an older uidd: fit the data again.")
         beside, own = own[:count], own[count:]
         bendable = restore(container.header["bendable"], beside, str(path)) if beside else None
@@ -94,4 +97,7 @@ class Ensemble:
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
         unseen = float(container.header.get("unseen", 0.0))
-        return cls(center, *rows, recorded=recorded, result=ended, unseen=unseen, bendable=bendable)
+        return cls(
+            center, *rows, recorded=recorded, result=ended, unseen=unseen, bendable=bendable,
+            in_place=bool(container.header["stationary"]),
+        )  # fmt: skip

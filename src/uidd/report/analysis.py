@@ -34,7 +34,8 @@ class Analysis:
 
     Attributes:
         entropy_production: The headline: corrected for noise in the fit, its error from the ensemble. A mean
-            over recorded states if the recording is stationary; otherwise the model's own stationary rate.
+            over recorded states if the recording is stationary; otherwise the model's own stationary rate, over
+            draws from e^-V as far as the recorded states reach.
         over_model: The same as a mean over draws from e^-V, which reach places where no data were.
         stationary: Whether the headline is a mean over recorded states.
         checks: What transitions that took no part say of the model.
@@ -48,7 +49,7 @@ class Analysis:
         counted: The counting estimate from the data alone; None above three dimensions.
         landscape: Minima of the potential, and the barriers between them.
         local: Local entropy production at some draws.
-        samples: Draws from e^-V.
+        samples: Draws from e^-V; of a recording that is not stationary as far as it reaches.
         simulation: Paths of the model from the starts of recorded ones, at their times.
         recorded: Those recorded paths.
     """
@@ -128,7 +129,8 @@ def analyze(
         draws: From the stationary density.
     """
     model = ensemble.center
-    samples = sample_stationary(model, draws, seed=seed)
+    near = None if ensemble.stationary or not len(ensemble.recorded) else ensemble.recorded
+    samples = sample_stationary(model, draws, seed=seed, within=near)
     over_model = headline = entropy_production(ensemble, samples=samples)
     states, stationary = samples, ensemble.stationary
     if stationary:

@@ -85,7 +85,7 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
 def _mean_over(analysis: Analysis) -> str:
     """Which states the rate is a mean over, and the other mean beside it."""
     if not analysis.stationary:
-        own = "the rate is the model's own stationary one, a mean over its e<sup>−V</sup>"
+        own = "the rate is the model's own stationary one, a mean over its e<sup>−V</sup> as far as the data reach"
         return f"The recording is not stationary: {own}."
     beside = analysis.over_model
     return (

@@ -2,6 +2,7 @@
 
 from .discrepancy import Discrepancy as Discrepancy
 from .discrepancy import maximum_mean_discrepancy as maximum_mean_discrepancy
+from .reach import Reach as Reach
 from .simulate import Simulation as Simulation
 from .simulate import simulate as simulate
 from .stationary import StationarySamples as StationarySamples

@@ -11,6 +11,7 @@ from .._types import Result
 from ..dynamics import AbstractDynamics
 from ..models import Model
 from .diagnostics import effective_sample_size, r_hat
+from .reach import Reach
 from .tempering import PARTICLES, covering, move, temper
 
 R_HAT_LIMIT = 1.05
@@ -62,6 +63,7 @@ def sample_stationary(
     seed: int,
     starts: Any = None,
     chains: int = 16,
+    within: Any = None,
 ) -> StationarySamples:
     """About `count` draws from e^-V / Z.
 
@@ -76,6 +78,8 @@ def sample_stationary(
         seed: Of the populations.
         starts: States `(n, D)`, some of them in or around every well; a model's anchors by default.
         chains: How many independent populations.
+        within: Recorded states `(n, D)`, for a learned model: draws stay as near to some of them as the
+            others are. Beyond, V is a guess, and may have wells that do not exist.
     """
     if not isinstance(dynamics, AbstractDynamics):
         fail("dynamics", "a model or other dynamics", type(dynamics).__name__)
@@ -85,10 +89,16 @@ def sample_stationary(
     pool = _starting_pool(dynamics, starts)
     if isinstance(dynamics, Model):
         # In unit-size coordinates all models of one architecture share one compiled program.
+        inner = dynamics.unit
+        if within is not None:
+            recorded = numbers("within", within, "finite states of shape (n, D)")
+            inner = Reach.of(dynamics.scaling.to_unit(recorded)).walled(inner)
         unit = sample_stationary(
-            dynamics.unit, count, seed=seed, starts=dynamics.scaling.to_unit(pool), chains=chains
+            inner, count, seed=seed, starts=dynamics.scaling.to_unit(pool), chains=chains
         )
         return replace(unit, chains=dynamics.scaling.to_user(unit.chains))
+    if within is not None:
+        fail("within", "left out for dynamics that were not learned", "states")
     reference, draws = covering(dynamics, pool), -(-count // chains)
     temper_key, draw_key = jax.random.split(jax.random.key(seed))
     population, kernel = temper(dynamics, reference, chains, key=temper_key)

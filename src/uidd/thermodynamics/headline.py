@@ -11,7 +11,8 @@ import numpy as np
 from .._programs import compiled
 from .._types import Result
 from ..models import Coefficients, Ensemble
-from ..sampling import StationarySamples, sample_stationary
+from ..models.ensemble import FEWEST_RECORDED
+from ..sampling import Reach, StationarySamples, sample_stationary
 from .entropy_production import local_entropy_production
 from .records import Estimate
 
@@ -24,6 +25,9 @@ COMPARED = 4096
 SHARE = 1 / 16
 # Stretches of a recording whose means are compared for the error of a mean over recorded states.
 STRETCHES = 32
+# In kT: how much of e^-V, as -log(1 - share), may lie where next to no data were. The heights of V over
+# recorded states are off by as much.
+BEYOND = 0.15
 # Standard errors by which two means of one fit may differ.
 APART = 3.0
 
@@ -48,7 +52,7 @@ def entropy_production(
 
     Where the recording is stationary it is a mean over recorded states: draws from e^-V reach places where
     no data were, and a current that is extrapolated there may be anything. Where it is not, the rate is the
-    model's own stationary one, a mean over draws from e^-V.
+    model's own stationary one, a mean over draws from e^-V as far as the recorded states reach.
 
     A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
     would give a positive number. The curvature of the rate over the ensemble measures that. With
@@ -80,8 +84,11 @@ def entropy_production(
         chains, reached = in_stretches(ensemble.recorded), Result()
     else:
         if samples is None:
-            samples = sample_stationary(ensemble.center, draws, seed=seed)
+            near = ensemble.recorded if len(ensemble.recorded) else None
+            samples = sample_stationary(ensemble.center, draws, seed=seed, within=near)
         chains, reached = samples.chains, samples.result
+        if reached.successful:
+            reached = judged(ensemble, chains)
     center, time = ensemble.center, ensemble.center.scaling.time
     own = Coefficients.of(center.unit)
 
@@ -131,6 +138,22 @@ def entropy_production(
     return Estimate(float(rate), float(error), result)
 
 
+def judged(ensemble: Ensemble, chains: np.ndarray) -> Result:
+    """`extrapolated` where draws from e^-V lie where next to no recorded states do."""
+    if len(ensemble.recorded) < FEWEST_RECORDED:
+        return Result()
+    to_unit = ensemble.center.scaling.to_unit
+    some = chains.reshape(-1, chains.shape[-1])[:: max(1, chains[..., 0].size // COMPARED)]
+    share = Reach.of(to_unit(ensemble.recorded)).beyond(to_unit(some))
+    if share <= 1 - np.exp(-BEYOND):
+        return Result()
+    words = (
+        f"{share:.0%} of the learned e^-V lies where next to no data were: V is a guess there. "
+        "Give paths that stay longer, or start where the system rests."
+    )
+    return Result("extrapolated", words)
+
+
 def in_stretches(states: np.ndarray) -> np.ndarray:
     """Recorded states as `(stretches, states, D)`: the spread of their means is the error of the mean."""
     return states[: len(states) // STRETCHES * STRETCHES].reshape(STRETCHES, -1, states.shape[1])
@@ -141,6 +164,9 @@ def compared(over_recorded: Estimate, over_model: Estimate) -> Estimate:
 
     Then V reaches places where no data were, or weighs those where they were otherwise than the recording.
     """
+    if over_recorded.result.successful and over_model.result == "extrapolated":
+        words = f"{over_model.result.message} The rate is a mean over recorded states, and holds."
+        return replace(over_recorded, result=Result("extrapolated", words))
     if not (over_recorded.result.successful and over_model.result.successful):
         return over_recorded
     error = float(np.hypot(over_recorded.standard_error, over_model.standard_error))

@@ -15,7 +15,8 @@ from ..dynamics import AbstractDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
 from .gains import folds_of, noise_gain, residual_gain
-from .scores import Sample, whitened
+from .sample import Sample
+from .scores import whitened
 
 # Of one line's complaint about a good fit.
 LARGEST_CHANCE = 2e-4

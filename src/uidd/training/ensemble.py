@@ -38,7 +38,7 @@ def draw_ensemble(
         center: The fitted model.
         weights: Its coefficients.
         solution: What is known of them.
-        recorded: States, if they are stationary.
+        recorded: Some states, in order.
         seed: Of the draws.
         could_bend: For a model without networks: the same with all of them at zero, and what the data know.
     """

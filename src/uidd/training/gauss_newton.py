@@ -9,12 +9,11 @@ from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
 from .local_posterior import LocalPosterior, prior
 from .rim import Rim
-from .scores import BELOW_MEDIAN, Sample, Scores, fisher, log_densities, scores, values
+from .sample import Sample
+from .scores import BELOW_MEDIAN, Scores, fisher, log_densities, scores, values
 
-MOST_FISHER_PAIRS = 32_768
-# For every coefficient: near the solution so many make the recorded g g^T as good as the information; fewer
-# do in a linear model, all of whose coefficients the data see.
-ENOUGH_PAIRS, ENOUGH_PAIRS_LINEAR = 128, 16
+# Pairs that tell where the middle of the log-densities is.
+LOOKED_AT = 32_768
 TRIALS, LEAST_DAMPING = 7, 1e-3
 # A step must bring so much of what it promised; by which factors it may move the precisions, tried in turn.
 KEPT, PACES = 0.25, (np.inf, 10.0, 10**0.5)
@@ -71,8 +70,7 @@ def climb(
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
 
     With score g, information F and prior precisions L the step solves (F + L) x = g + F theta. What V
-    costs on the rim is a part of g and F. F is an average over the model's own next states, or, where pairs
-    are many, over the recorded ones.
+    costs on the rim is a part of g and F.
 
     With every step the precisions go to the maximum of the evidence of this quadratic model, one
     group at a time: a group that the data do not call for gets an infinite precision and vanishes. Where the
@@ -82,14 +80,12 @@ def climb(
 
     Only the components named in `moving` move.
     """
-    generator = np.random.default_rng(seed)
     vector, precision = solution.vector, solution.precision
     free = np.isin(weights.component, [COMPONENTS.index(name) for name in moving])
-    seen = data.some(MOST_FISHER_PAIRS, generator)
+    seen = data.some(LOOKED_AT, np.random.default_rng(seed))
     # Twenty nats below the middle: a Gaussian of any dimension has none there.
     middle = float(np.nanmedian(log_densities(weights, vector, likelihood, seen)))
     floor = middle - BELOW_MEDIAN
-    recorded = know_enough(data, weights)
     F = found = None
 
     def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
@@ -100,10 +96,8 @@ def climb(
 
     gain, damping, settled = float("inf"), 0.0, False
     for step in range(most_steps):
-        found = scores(weights, vector, likelihood, data, floor=floor, outer=recorded)
-        F = found.outer
-        if F is None:
-            F = fisher(weights, vector, likelihood, seen, seed=seed + step) * (len(data) / len(seen))
+        found = scores(weights, vector, likelihood, data, floor=floor)
+        F = fisher(weights, vector, likelihood, data, seed=seed + step)
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break
@@ -144,11 +138,6 @@ def climb(
     return Solution(vector, precision, F, found, float(gain))
 
 
-def know_enough(data: Sample, weights: Coefficients) -> bool:
-    """Whether recorded next states are as good for the information as the model's own."""
-    return len(data) > (ENOUGH_PAIRS if weights.groups else ENOUGH_PAIRS_LINEAR) * len(weights.vector)
-
-
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:
     """A solution to start from: values as they are, nothing known about them."""
     return Solution(weights.vector, precision, np.zeros((0, 0)), Scores(0.0, np.zeros((0, 0))), float("inf"))
@@ -176,11 +165,11 @@ def known(
         precision: Of the priors; those of the largest evidence by default.
     """
     vector = weights.vector
-    fewer = int(3e11 / len(vector) ** 2)
-    seen = data.some(min(MOST_FISHER_PAIRS, max(fewer, 2048)), np.random.default_rng(seed))
+    seen = data.some(LOOKED_AT, np.random.default_rng(seed))
     floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - BELOW_MEDIAN
-    scale = (total or len(data)) / len(seen)
-    F = fisher(weights, vector, likelihood, seen, seed=seed) * scale
+    total = total or len(data)
+    F = fisher(weights, vector, likelihood, data, seed=seed) * (total / len(data))
+    scale = total / len(seen)
     found = scores(weights, vector, likelihood, seen, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)

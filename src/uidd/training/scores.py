@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 from jax.flatten_util import ravel_pytree
-from scipy.spatial import KDTree
 
 from .._programs import compiled
 from ..data import Transitions
@@ -16,19 +15,19 @@ from ..dynamics import solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
+from .sample import SEGMENT, Sample
 
-# Pairs of one call, and pairs whose gradients are formed at once. One size: compiled once for all data.
-SEGMENT, CHUNK = 8192, 512
+# Pairs whose gradients are formed at once.
+CHUNK = 512
 MOST_BELOW = 10.0
 # Pairs so many nats below the median are bent.
 BELOW_MEDIAN = 20.0
-# Of the Jacobian of one transition's mean and covariance; and pairs, where it has more and each takes long.
-MOST_ROWS, MOST_MIXED = 9, 8192
-# Of one sum of g g^T, and of J^T J: more pairs than that make it no better.
-MOST_PRODUCTS, MOST_INFORMATION = 3 * 10**10, 8 * 10**10
-FEWEST_PAIRS = 1024
-# Pairs spread evenly are chosen among so many times their number, by the distance to one of the next of some.
-SPREAD_OVER, REFERENCES, NEIGHBOUR = 8, 1024, 4
+# Of the Jacobian of one transition's mean and covariance that are formed at once.
+MOST_ROWS = 9
+# Rows of J for every coefficient: what J^T J says of any direction is then off by a fifth at most, since
+# eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2). And products in all.
+ROWS_EACH, MOST_PRODUCTS = 128, 2 * 10**11
+FEWEST_PAIRS = 8192
 
 
 @dataclass(frozen=True)
@@ -38,70 +37,15 @@ class Scores:
     Attributes:
         value: The log-density.
         blocks: Its gradient, summed within each block of the data.
-        outer: The sum of g g^T over pairs, if it was asked for.
     """
 
     value: float
     blocks: np.ndarray
-    outer: np.ndarray | None = None
 
     @property
     def gradient(self) -> np.ndarray:
         """Summed over all blocks."""
         return self.blocks.sum(axis=0)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Pairs in unit-size coordinates, and the block that each belongs to.
-
-    Blocks are what the bootstrap draws: trajectories, or stretches of one.
-    """
-
-    pairs: Transitions
-    block: np.ndarray
-    blocks: int
-
-    def __len__(self) -> int:
-        return len(self.block)
-
-    def some(self, count: int, generator: np.random.Generator) -> "Sample":
-        """At most `count` of them, at random."""
-        if count >= len(self):
-            return self
-        return self._at(generator.choice(len(self), count, replace=False))
-
-    def spread(self, count: int, generator: np.random.Generator) -> "Sample":
-        """At most `count` of them, half at random and half evenly over the places where they start.
-
-        The density of a transition is that of the increment, given the start: starts may be chosen in any
-        way. Where the data thin out a random part of them is next to none, and what a model does there is
-        found out only when all pairs count.
-        """
-        some = self.some(SPREAD_OVER * count, generator)
-        if count >= len(some):
-            return some
-        # Evenly over space: with a probability of one over the density, from the distance to a neighbour.
-        start = some.pairs.start
-        known = start[generator.choice(len(start), min(REFERENCES, len(start)), replace=False)]
-        reach = KDTree(known).query(start, k=NEIGHBOUR)[0][:, -1]
-        weight = (reach / reach.max()) ** start.shape[1]
-        evenly = generator.choice(len(start), count // 2, replace=False, p=weight / weight.sum())
-        rest = np.setdiff1d(np.arange(len(start)), evenly)
-        return some._at(np.append(evenly, generator.choice(rest, count - len(evenly), replace=False)))
-
-    def _at(self, index: np.ndarray) -> "Sample":
-        """Some pairs, in their order."""
-        index = np.sort(index)
-        return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
-
-    def segments(self, size: int = SEGMENT):
-        """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""
-        for first in range(0, len(self), size):
-            count = min(size, len(self) - first)
-            index = np.minimum(np.arange(first, first + size), len(self) - 1)
-            arrays = tuple(jnp.asarray(part[index], jnp.result_type(float)) for part in self.pairs)
-            yield arrays, count, self.block[first : first + count]
 
 
 def log_densities(
@@ -178,16 +122,10 @@ def scores(
     data: Sample,
     *,
     floor: float,
-    outer: bool = False,
 ) -> Scores:
-    """Value and gradient of the log-density, each pair's bent at `floor`; and the sum of g g^T, if `outer`.
-
-    Near the solution g g^T is worth as much as the information matrix, and comes with the gradients.
-    """
-    chosen, value = weights.unravelled(vector), 0.0
-    blocks, total, used = np.zeros((data.blocks, len(vector))), np.zeros((len(vector),) * 2), 0
-    stride = -(-len(data) * len(vector) ** 2 // MOST_PRODUCTS)
-    for index, (pairs, count, block) in enumerate(data.segments()):
+    """Value and gradient of the log-density, each pair's bent at `floor`."""
+    chosen, value, blocks = weights.unravelled(vector), 0.0, np.zeros((data.blocks, len(vector)))
+    for pairs, count, block in data.segments():
         found, gradients, size = _scores(chosen, weights.frozen, likelihood, pairs)
         bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
         value += float(bent.sum())
@@ -197,11 +135,7 @@ def scores(
             gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
         shape = data.blocks, count
         blocks += scipy.sparse.csr_array((weight, (block, np.arange(count))), shape) @ gradients
-        if outer and index % stride == 0:
-            # In double precision: directions that the data hardly see must not turn negative.
-            weighted = gradients.astype(np.float64) * weight[:, None]
-            total, used = total + weighted.T @ weighted, used + count
-    return Scores(value, blocks, total * (len(data) / used) if outer else None)
+    return Scores(value, blocks)
 
 
 def fisher(
@@ -210,36 +144,44 @@ def fisher(
     """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
 
     Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small
-    there. For a Gaussian density it is known, J^T J; in many dimensions J is seen through some random
-    combinations of its rows, and for other densities next states are drawn. Such draws make the
-    information of hundreds of coefficients noisy, and with it the steps.
+    there, and noisy elsewhere. For a Gaussian density it is known, J^T J; in many dimensions J is seen
+    through some random combinations of its rows, and for other densities next states are drawn.
+
+    Some pairs are enough, if those where few start are among them: each stands for as many as were passed
+    over in its favour. Among pairs as they come, rare places have so few that the information there is next
+    to unknown, and steps go astray.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total = np.zeros((len(vector), len(vector)))
-    seen = data.some(_pairs_of_information(weights, likelihood, data), np.random.default_rng(seed))
+    seen, stands_for = data.evenly(
+        _pairs_of_information(weights, likelihood, data), np.random.default_rng([seed, 1])
+    )
     size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
         start, _, dt = pairs
+        share = stands_for[index * size : index * size + count]
         keys = jax.random.split(jax.random.fold_in(key, index), size)
         if isinstance(likelihood, AbstractGaussian):
             for first, last, begin, end in _parts_of_rows(weights, likelihood, start.shape[1]):
                 rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys, first, last, begin, end)
-                total[begin:end, begin:end] += _squared(np.asarray(rows)[:count])
+                total[begin:end, begin:end] += _squared(np.asarray(rows)[:count], share)
         else:
             drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
             rows = _scores(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
-            total += _squared(np.asarray(rows)[:count])
-    return total * (len(data) / len(seen))
+            total += _squared(np.asarray(rows)[:count], share)
+    return total
 
 
-def _squared(rows: np.ndarray) -> np.ndarray:
-    """J^T J of all pairs, `(pairs, rows, p)`."""
-    rows = rows[np.isfinite(rows).all(axis=(1, 2))]
+def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """J^T J of all pairs, `(pairs, rows, p)`, each counted `share` times."""
+    finite = np.isfinite(rows).all(axis=(1, 2))
+    rows, share = rows[finite], share[finite]
     # Where the model is still wild, one pair must not seem to know more than all others together.
     largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
     usual = 100 * np.median(largest) if len(largest) else 1.0
     # In double precision: directions that the data hardly see must not turn negative.
-    tame = rows * np.minimum(1.0, usual / np.maximum(largest, 1e-30))[:, None, None].astype(np.float64)
+    factor = np.sqrt(share) * np.minimum(1.0, usual / np.maximum(largest, 1e-30))
+    tame = rows * factor[:, None, None].astype(np.float64)
     flat = tame.reshape(-1, rows.shape[-1])
     return flat.T @ flat
 
@@ -266,9 +208,9 @@ def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
 
 
 def _pairs_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> int:
-    rows = _rows_of(likelihood, data)
-    affordable = MOST_INFORMATION // (min(rows, MOST_ROWS) * len(weights.vector) ** 2)
-    return min(len(data), max(FEWEST_PAIRS, affordable), MOST_MIXED if rows > MOST_ROWS else len(data))
+    p, rows = len(weights.vector), min(_rows_of(likelihood, data), MOST_ROWS)
+    enough = min(ROWS_EACH * p, MOST_PRODUCTS // p**2) // rows
+    return max(FEWEST_PAIRS, enough)
 
 
 def _bent(value: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:

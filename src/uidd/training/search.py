@@ -25,7 +25,8 @@ from .history import EpochRecord
 from .leg import Leg
 from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST
 from .rim import Rim
-from .scores import Sample, mean_loss, whitened
+from .sample import Sample
+from .scores import mean_loss, whitened
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW = 16_384
@@ -41,8 +42,6 @@ TAME = 0.98
 NONE = np.zeros(0)
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
-# Where networks are in the model its scheme is at least this one: compiled once, it serves all legs.
-BENT = Cubature(1, 4)
 
 
 @dataclass(frozen=True)
@@ -211,8 +210,12 @@ class Search:
         return self.data.some(size, np.random.default_rng([self.seed, 3]))
 
     def _few(self, size: int) -> Sample:
-        """Pairs of the first legs."""
-        return self.data.spread(size, np.random.default_rng([self.seed, 3]))
+        """Pairs of the first legs, spread over space.
+
+        The density of a transition is that of the increment, given the start: starts may be chosen in any
+        way. What a model does where the data thin out would otherwise be found out when all pairs count.
+        """
+        return self.data.evenly(size, np.random.default_rng([self.seed, 3]))[0]
 
     def _straightened(self, some: Sample) -> Sample:
         """Pairs as Euler's scheme would have made them."""
@@ -348,7 +351,7 @@ class Search:
             pairs.start,
             pairs.dt,
             len(self.data),
-            at_least=only or (BENT if bent else None),
+            at_least=only,
             at_most=only or FINEST,
             most_lost=MOST_LOST_BENT if bent else MOST_LOST,
             counted=counted,

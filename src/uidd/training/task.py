@@ -28,9 +28,10 @@ from .plan import Plan
 from .progress import TrainingProgress
 from .records import Fit, Trained
 from .rim import Rim
-from .scores import Sample, mean_loss
+from .sample import Sample
+from .scores import mean_loss
 from .search import Search
-from .stationarity import recorded_states
+from .stationarity import is_stationary, recorded_states
 from .telling_coordinates import has_frame, in_frame, telling_coordinates
 from .trainable import Trainable
 
@@ -135,7 +136,7 @@ class Task:
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
             unseen = unseen_rate(found.unseen, self.train.total_time)
-            ensemble = replace(ensemble, unseen=unseen)
+            ensemble = replace(ensemble, unseen=unseen, in_place=is_stationary(self.data))
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -199,6 +200,7 @@ class Task:
                 own, likelihood, self.sample(), Rim.of(self.pairs.start), seed=self.seed
             )
             ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
+            ensemble = replace(ensemble, in_place=is_stationary(self.data))
         kept = best_epoch(history[1:]) if left else history[0]
         test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
