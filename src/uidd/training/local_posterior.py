@@ -145,8 +145,9 @@ class LocalPosterior:
         x, _ = self.maximum(weights, precision)
         for _ in range(SWEEPS if moves else 0):
             before, falling, gained = precision.copy(), self.rises_at(x) < 0, 0.0
+            known = self.with_falling(falling)
             for k in sorted(moves, key=lambda k: -before[k] / usual[k]):
-                evidence = self.of_group(weights, precision, k, falling)
+                evidence = known.of_group(weights, precision, k)
                 precision[k], gain = evidence.largest(low[k], high[k])
                 doubt = DOUBT if weights.group_owner[k] and pace == np.inf else 0.0
                 if high[k] == TIGHTEST and gain <= doubt:
@@ -157,29 +158,33 @@ class LocalPosterior:
                 break
         return x, precision
 
-    def of_group(
-        self, weights: Coefficients, precision: np.ndarray, k: int, falling: np.ndarray | None = None
-    ) -> GroupEvidence:
-        """The evidence of one group's precision, all others and the places that fall given.
+    def with_falling(self, falling: np.ndarray) -> "LocalPosterior":
+        """The same, if these places fall: what they cost is then a part of score and information."""
+        A = self.rise_gradients[falling]
+        return replace(
+            self,
+            score=self.score - A.T @ self.rises[falling],
+            information=self.information + A.T @ A,
+            rises=self.rises[:0],
+            rise_gradients=self.rise_gradients[:0],
+        )
+
+    def of_group(self, weights: Coefficients, precision: np.ndarray, k: int) -> GroupEvidence:
+        """The evidence of one group's precision, all others given, if no place falls.
 
         What is switched off is left out.
         """
-        falling = self.rises < 0 if falling is None else falling
-        A, own = self.rise_gradients[falling], weights.group == k
+        own = weights.group == k
         off = weights.penalised & (np.append(precision, 0.0)[weights.group] >= TIGHTEST)
         rest = self.free & ~own & ~off
-        # Up to a constant the log-density is pull . x - x . H x / 2 in what is free, from zero on.
-        origin = np.where(self.free, self.center, 0.0)
-        pull = self.score + self.information @ origin + A.T @ (A @ origin - self.rises[falling])
-
-        def H(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return self.information[np.ix_(a, b)] + A[:, a].T @ A[:, b]
-
-        seen, score = H(own, own), pull[own]
+        # Up to a constant the log-density is pull . x - x . F x / 2 in what is free, from zero on.
+        F, origin = self.information, np.where(self.free, self.center, 0.0)
+        pull = self.score + F @ origin
+        seen, score = F[np.ix_(own, own)], pull[own]
         if rest.any():
             L = prior(weights, precision, self.information)[rest]
-            between = H(rest, own)
-            known = Factored.of(H(rest, rest) + np.diag(L)).solve(np.c_[between, pull[rest]])
+            between = F[np.ix_(rest, own)]
+            known = Factored.of(F[np.ix_(rest, rest)] + np.diag(L)).solve(np.c_[between, pull[rest]])
             seen, score = seen - between.T @ known[:, :-1], score - between.T @ known[:, -1]
         values, vectors = np.linalg.eigh((seen + seen.T) / 2)
         return GroupEvidence(np.maximum(values, 0.0), vectors.T @ score)

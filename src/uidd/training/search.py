@@ -282,7 +282,7 @@ class Search:
             )
             move = solution.vector - before
             moved = float(move @ solution.information @ move) / 2
-            if scheme is not None and name == "all":
+            if scheme is not None and name == "all" and moved < ENOUGH:
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
             if not gaussian or (moved < ENOUGH and scheme == was):
                 break
