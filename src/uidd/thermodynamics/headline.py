@@ -64,8 +64,8 @@ def entropy_production(
     Coefficients under a prior are pulled towards zero, which takes out twice their noise: their variance
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
-    standard error joins the spread over the ensemble, that of the states, and what a current could dissipate
-    that is too weak for the model to hold it. Over draws from e^-V the spread holds what V could be that the
+    standard error joins the spread over the ensemble, the whole of what was put back, the error of the
+    states, and what a current could dissipate that is too weak for the model to hold it. Over draws from e^-V the spread holds what V could be that the
     data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
@@ -133,7 +133,10 @@ def entropy_production(
         # V says where the system would be: what the data do not call for in it they need not exclude.
         base = own if ensemble.bendable is None else Coefficients.of(ensemble.bendable.unit)
         spread = max(spread, np.mean(mean_rates(ensemble.loose, base)[0] ** 2))
-    error = np.sqrt(spread + np.var(even) + monte_carlo**2 + ensemble.unseen**2)
+    # What is put back for the priors is what they say of currents that the data do not show: as uncertain
+    # as it is large.
+    put_back = even.mean() - noise.mean()
+    error = np.sqrt(spread + np.var(even) + put_back**2 + monte_carlo**2 + ensemble.unseen**2)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
 

@@ -14,7 +14,7 @@ from .scores import BELOW_MEDIAN, Scores, fisher, log_densities, scores, values
 
 # Pairs that tell where the middle of the log-densities is.
 LOOKED_AT = 32_768
-TRIALS, LEAST_DAMPING = 7, 1e-3
+TRIALS, LEAST_DAMPING = 7, 1e-4
 # A step must bring so much of what it promised; by which factors it may move the precisions, tried in turn.
 KEPT, PACES = 0.25, (np.inf, 10.0, 10**0.5)
 # In nats: what the data's log-density may differ from a promise in any case.
@@ -78,6 +78,10 @@ def climb(
     is taken only if the data's log-density changes as the model says; otherwise the precisions may change
     less, and then not at all, where the step is damped until it keeps a part of its promise (Marquardt).
 
+    V and W enter the drift as a product, and may move far against each other with next to no change of the
+    drift; then their product breaks the promise. So W, in which the drift is linear, is solved for once more
+    at the V of a damped step (variable projection, Golub and Pereyra 1973).
+
     Only the components named in `moving` move.
     """
     vector, precision = solution.vector, solution.precision
@@ -88,11 +92,24 @@ def climb(
     floor = middle - BELOW_MEDIAN
     F = found = None
 
-    def rise(quadratic: LocalPosterior, before: float, x: np.ndarray) -> tuple[float, float]:
-        """Of the data's log-density less what the rim costs: in the quadratic model, and in truth."""
+    def solved_for_W(x: np.ndarray) -> np.ndarray:
+        """The best W for V and sigma as they are in x: the drift is linear in it."""
+        of_W = free & (weights.component == COMPONENTS.index("circulation"))
+        if not of_W.any() or of_W.all():
+            return x
+        there = scores(weights, x, likelihood, data, floor=floor)
+        F = fisher(weights, x, likelihood, data, seed=seed)
+        there = LocalPosterior(x, there.gradient, F, *rim.rises(weights, x), of_W)
+        return there.maximum(weights, precision)[0]
+
+    def height(x: np.ndarray) -> float:
+        """The data's log-density less what the rim costs."""
+        return values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x)
+
+    def promise(quadratic: LocalPosterior, x: np.ndarray) -> float:
+        """By how much that would rise if it were quadratic."""
         nothing = np.zeros_like(x)
-        promised = quadratic.height(x, nothing) - quadratic.height(quadratic.center, nothing)
-        return promised, values(weights, x, likelihood, data, floor=floor) - rim.cost(weights, x) - before
+        return quadratic.height(x, nothing) - quadratic.height(quadratic.center, nothing)
 
     gain, damping, settled = float("inf"), 0.0, False
     for step in range(most_steps):
@@ -106,7 +123,7 @@ def climb(
         taken = whole = False
         for pace in PACES:
             x, tuned = quadratic.solved(weights, precision, pace)
-            promised, kept = rise(quadratic, before, x)
+            promised, kept = promise(quadratic, x), height(x) - before
             taken = kept > promised - abs(promised) / 2 - LEEWAY
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
@@ -115,7 +132,9 @@ def climb(
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
-            promised, kept = rise(quadratic, before, x)
+            promised = promise(quadratic, x)
+            x = solved_for_W(x)
+            kept = height(x) - before
             relief = (vector @ (L * vector) - x @ (L * x)) / 2
             if trial == 0:
                 gain = promised + relief

@@ -32,6 +32,8 @@ from .scores import mean_loss, whitened
 FEW = 16_384
 # Of making the pairs straight anew; each leaves a part of the way that is as small as an interval is short.
 ROUNDS = 6
+# Of a move that overshoots, at least.
+LEAST_SHARE = 0.1
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 8.0, 16.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
@@ -70,6 +72,28 @@ class Found:
     result: Result
     unseen: float
     could_bend: tuple[Coefficients, Solution] | None
+
+
+class Relaxed:
+    """Moves of a fixed-point iteration, shortened where they overshoot (Aitken's relaxation).
+
+    Where frames are far apart a straight pair holds more of the model that made it than of the data, and
+    moves may turn back and grow. If the residual changes from r to r' by a move of w r, the best w for the
+    next one is -w r . (r' - r) / |r' - r|^2, in the metric of the information; one is the plain iteration.
+    """
+
+    def __init__(self):
+        self.before, self.share = None, 1.0
+
+    def __call__(self, residual: np.ndarray, information: np.ndarray) -> np.ndarray:
+        """How far to go."""
+        if self.before is not None:
+            change, along = residual - self.before, information @ self.before
+            turned = float(residual @ along) < 0
+            share = -self.share * float(change @ along) / float(change @ information @ change)
+            self.share = float(np.clip(share, LEAST_SHARE, 1.0)) if turned else 1.0
+        self.before = residual
+        return self.share * residual
 
 
 class Search:
@@ -265,7 +289,7 @@ class Search:
             scheme = self._scheme(present, leg, counted=TAME)
         weights, data = Coefficients.of(present), self.data if name == "all" else self._few(2 * FEW)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
-        solution, moved = carried_over(weights, leg.precision), 0.0
+        solution, left, relaxed = carried_over(weights, leg.precision), 0.0, Relaxed()
         for _ in range(ROUNDS):
             before, was = solution.vector, scheme
             likelihood = self._likelihood(scheme)
@@ -281,13 +305,15 @@ class Search:
                 seed=self.seed,
             )
             move = solution.vector - before
-            moved = float(move @ solution.information @ move) / 2
-            if scheme is not None and name == "all" and moved < ENOUGH:
+            # Nats by which the data and the model that made them straight still disagree.
+            left = max(float(move @ solution.information @ move) / 2, solution.expected_gain)
+            solution = replace(solution, vector=before + relaxed(move, solution.information))
+            if scheme is not None and name == "all" and left < ENOUGH:
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
-            if not gaussian or (moved < ENOUGH and scheme == was):
+            if not gaussian or (left < ENOUGH and scheme == was):
                 break
         if isinstance(self._likelihood(scheme), AbstractGaussian):
-            solution = replace(solution, expected_gain=moved)
+            solution = replace(solution, expected_gain=left)
         likelihood = self._likelihood(scheme)
         history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
         found = {"vector": solution.vector, "precision": solution.precision}
