@@ -78,6 +78,11 @@ class Whitened:
     log_densities: np.ndarray
     straight: Sample
 
+    @property
+    def height(self) -> float:
+        """The sum of the log-densities, each bent where training bends it."""
+        return float(_bent(self.log_densities, _floor(self.log_densities))[0].sum())
+
 
 def whitened(
     weights: Coefficients, vector: np.ndarray, likelihood: AbstractGaussian, data: Sample
@@ -106,7 +111,12 @@ def mean_loss(
 ) -> float:
     """-(mean log-density), each pair's bent where training bends it: one wild pair must not be the mean."""
     found = log_densities(weights, vector, likelihood, data)
-    return -float(_bent(found, float(np.nanmedian(found)) - BELOW_MEDIAN)[0].mean())
+    return -float(_bent(found, _floor(found))[0].mean())
+
+
+def _floor(log_densities: np.ndarray) -> float:
+    """Twenty nats below the middle: a Gaussian of any dimension has none there."""
+    return float(np.nanmedian(log_densities)) - BELOW_MEDIAN
 
 
 def values(

@@ -32,8 +32,6 @@ from .scores import mean_loss, whitened
 FEW = 16_384
 # Of making the pairs straight anew; each leaves a part of the way that is as small as an interval is short.
 ROUNDS = 6
-# Of a move that overshoots, at least.
-LEAST_SHARE = 0.1
 # Nats that one more step over all data may still gain, and those beyond which the result says so.
 ENOUGH, TOO_MUCH = 8.0, 16.0
 # What the step error of the likelihood may cost, in nats. Where networks are in the model some tens of
@@ -74,26 +72,10 @@ class Found:
     could_bend: tuple[Coefficients, Solution] | None
 
 
-class Relaxed:
-    """Moves of a fixed-point iteration, shortened where they overshoot (Aitken's relaxation).
-
-    Where frames are far apart a straight pair holds more of the model that made it than of the data, and
-    moves may turn back and grow. If the residual changes from r to r' by a move of w r, the best w for the
-    next one is -w r . (r' - r) / |r' - r|^2, in the metric of the information; one is the plain iteration.
-    """
-
-    def __init__(self):
-        self.before, self.share = None, 1.0
-
-    def __call__(self, residual: np.ndarray, information: np.ndarray) -> np.ndarray:
-        """How far to go."""
-        if self.before is not None:
-            change, along = residual - self.before, information @ self.before
-            turned = float(residual @ along) < 0
-            share = -self.share * float(change @ along) / float(change @ information @ change)
-            self.share = float(np.clip(share, LEAST_SHARE, 1.0)) if turned else 1.0
-        self.before = residual
-        return self.share * residual
+def _relief(weights: Coefficients, now: Solution, before: Solution) -> float:
+    """By how much less the priors cost, in nats."""
+    L = now.prior(weights) * weights.penalised
+    return float(before.vector @ (L * before.vector) - now.vector @ (L * now.vector)) / 2
 
 
 class Search:
@@ -289,29 +271,41 @@ class Search:
             scheme = self._scheme(present, leg, counted=TAME)
         weights, data = Coefficients.of(present), self.data if name == "all" else self._few(2 * FEW)
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
-        solution, left, relaxed = carried_over(weights, leg.precision), 0.0, Relaxed()
+        solution, left = carried_over(weights, leg.precision), float("inf")
+        best: tuple[Solution, float] | None = None
         for _ in range(ROUNDS):
             before, was = solution.vector, scheme
             likelihood = self._likelihood(scheme)
             gaussian = isinstance(likelihood, AbstractGaussian)
+            pairs, height = data, 0.0
+            if gaussian:
+                made = whitened(weights, before, likelihood, data)
+                pairs, height = made.straight, made.height - rim.cost(weights, before)
+                if best is not None and height + _relief(weights, solution, best[0]) < best[1] - ENOUGH:
+                    # Pairs that a model makes straight hold something of it, the more the farther frames are
+                    # apart: what suits them need not suit the data.
+                    solution = replace(solution, vector=(before + best[0].vector) / 2)
+                    continue
             solution = climb(
                 weights,
                 solution,
                 EulerMaruyama() if gaussian else likelihood,
-                whitened(weights, before, likelihood, data).straight if gaussian else data,
+                pairs,
                 rim,
                 most_steps=most_steps,
                 enough=ENOUGH,
                 seed=self.seed,
             )
+            best = replace(solution, vector=before), height
             move = solution.vector - before
-            # Nats by which the data and the model that made them straight still disagree.
             left = max(float(move @ solution.information @ move) / 2, solution.expected_gain)
-            solution = replace(solution, vector=before + relaxed(move, solution.information))
             if scheme is not None and name == "all" and left < ENOUGH:
                 scheme = max(scheme, self._scheme(weights.dynamics(solution.vector), leg))
             if not gaussian or (left < ENOUGH and scheme == was):
                 break
+        else:
+            assert best is not None
+            solution = best[0]
         if isinstance(self._likelihood(scheme), AbstractGaussian):
             solution = replace(solution, expected_gain=left)
         likelihood = self._likelihood(scheme)
