@@ -14,7 +14,7 @@ from ..components import AbstractPotential
 from ..dynamics import AbstractDynamics
 
 # States that stand for all of them.
-STATES = 1024
+STATES, NEIGHBOURS = 1024, 16
 USUAL = 0.99
 # The wall's width as a part of the reach: at twice the reach it is 32 kT high, and grows as a square.
 WIDTH = 1 / 8
@@ -26,12 +26,13 @@ class Reach:
 
     Attributes:
         states: Some of the recorded states, `(n, D)`.
-        distance: From any other recorded state to the nearest of these, at most.
-        usual: The same for all but one in a hundred.
+        distance: Of each: how far from it, and from those next to it, other recorded states are to which it
+            is the nearest, `(n,)`. Where data are dense that is less than where they thin out.
+        usual: How far all but one in a hundred are from the nearest.
     """
 
     states: np.ndarray
-    distance: float
+    distance: np.ndarray
     usual: float
 
     @classmethod
@@ -39,8 +40,14 @@ class Reach:
         """In the coordinates of the states, whose scales should be alike."""
         chosen = np.linspace(0, len(recorded) - 1, min(STATES, -(-len(recorded) // 2))).astype(int)
         states, others = recorded[chosen], np.delete(recorded, chosen, axis=0)
-        apart = KDTree(states).query(others)[0]
-        return cls(states, float(apart.max()), float(np.quantile(apart, USUAL)))
+        tree = KDTree(states)
+        apart, nearest = tree.query(others)
+        own, usual = np.zeros(len(states)), float(np.quantile(apart, USUAL))
+        np.maximum.at(own, nearest, apart)
+        # A few states a cell do not know how wide it is; those of its neighbours help.
+        beside = np.reshape(tree.query(states, k=min(NEIGHBOURS, len(states)))[1], (len(states), -1))
+        distance = own[beside].max(axis=1)
+        return cls(states, np.where(distance > 0, distance, usual), usual)
 
     def beyond(self, points: np.ndarray) -> float:
         """The share of points that are farther away than usual; of recorded states it is a hundredth."""
@@ -59,11 +66,11 @@ class Reach:
 
 
 class WalledPotential(AbstractPotential):
-    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest of some states."""
+    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest of some states, r its reach."""
 
     potential: AbstractPotential
     states: Float[Array, "n D"]
-    distance: Float[Array, ""]
+    distance: Float[Array, " n"]
 
     @property
     def minimal_stiffness(self) -> float:
@@ -74,9 +81,9 @@ class WalledPotential(AbstractPotential):
         """V(z), and what the wall adds."""
         # Which one is nearest by a product of matrices; its gradient then needs that one alone.
         nearest = jnp.argmin(jnp.sum(self.states**2, axis=1) / 2 - self.states @ jax.lax.stop_gradient(z))
-        squared = jnp.sum((self.states[nearest] - z) ** 2)
-        beyond = jnp.sqrt(jnp.maximum(squared, self.distance**2)) - self.distance
-        return self.potential(z) + (beyond / (WIDTH * self.distance)) ** 2 / 2
+        squared, reach = jnp.sum((self.states[nearest] - z) ** 2), self.distance[nearest]
+        beyond = jnp.sqrt(jnp.maximum(squared, reach**2)) - reach
+        return self.potential(z) + (beyond / (WIDTH * reach)) ** 2 / 2
 
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "WalledPotential":
         """The same wall around another V."""
