@@ -67,9 +67,7 @@ def test_draws_stay_on_the_side_where_the_data_are(model):
 
 def test_states_of_dynamics_that_were_not_learned_are_refused():
     with pytest.raises(InputError, match="within"):
-        sample_stationary(
-            Linear().dynamics, 100, seed=0, starts=np.zeros((4, 2)), within=np.zeros((100, 2))
-        )
+        sample_stationary(Linear().dynamics, 100, seed=0, starts=np.zeros((4, 2)), within=np.zeros((100, 2)))
 
 
 @pytest.mark.parametrize(("width", "code"), [(1.0, "ok"), (1.3, "ok"), (0.4, "extrapolated")])

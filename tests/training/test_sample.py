@@ -18,7 +18,7 @@ def gaussian(count, dimension, seed=0):
 @pytest.mark.parametrize("dimension", [1, 2, 6])
 def test_pairs_of_the_rim_are_many_more_than_in_a_random_part(dimension):
     data = gaussian(20_000, dimension)
-    spread, stands_for = data.evenly(2000, np.random.default_rng(1))
+    spread, _ = data.evenly(2000, np.random.default_rng(1))
     radius = np.linalg.norm(data.pairs.start, axis=1)
     outer = np.quantile(radius, 0.99)
     share = np.mean(np.linalg.norm(spread.pairs.start, axis=1) > outer)

@@ -34,8 +34,8 @@ class Analysis:
 
     Attributes:
         entropy_production: The headline: corrected for noise in the fit, its error from the ensemble. A mean
-            over recorded states if the recording is stationary; otherwise the model's own stationary rate, over
-            draws from e^-V as far as the recorded states reach.
+            over recorded states if the recording is stationary; otherwise the model's own stationary rate,
+            over draws from e^-V as far as the recorded states reach.
         over_model: The same as a mean over draws from e^-V, which reach places where no data were.
         stationary: Whether the headline is a mean over recorded states.
         checks: What transitions that took no part say of the model.

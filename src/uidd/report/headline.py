@@ -85,8 +85,8 @@ def headline(model: Model, analysis: Analysis, exact: dict[str, Any] | None) -> 
 def _mean_over(analysis: Analysis) -> str:
     """Which states the rate is a mean over, and the other mean beside it."""
     if not analysis.stationary:
-        own = "the rate is the model's own stationary one, a mean over its e<sup>−V</sup> as far as the data reach"
-        return f"The recording is not stationary: {own}."
+        own = "the rate is the model's own stationary one, a mean over its e<sup>−V</sup>"
+        return f"The recording is not stationary: {own} as far as the data reach."
     beside = analysis.over_model
     return (
         "It is a mean over recorded states; over draws from the learned e<sup>−V</sup>, which reach places "

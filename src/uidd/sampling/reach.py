@@ -66,7 +66,7 @@ class Reach:
 
 
 class WalledPotential(AbstractPotential):
-    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest of some states, r its reach."""
+    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest state, r how far that reaches."""
 
     potential: AbstractPotential
     states: Float[Array, "n D"]

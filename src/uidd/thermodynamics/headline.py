@@ -65,8 +65,8 @@ def entropy_production(
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, the whole of what was put back, the error of the
-    states, and what a current could dissipate that is too weak for the model to hold it. Over draws from e^-V the spread holds what V could be that the
-    data do not exclude, too.
+    states, and what a current could dissipate that is too weak for the model to hold it. Over draws from
+    e^-V the spread holds what V could be that the data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.

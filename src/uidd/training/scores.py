@@ -25,8 +25,8 @@ BELOW_MEDIAN = 20.0
 # Of the Jacobian of one transition's mean and covariance that are formed at once.
 MOST_ROWS = 9
 # Rows of J for every coefficient: what J^T J says of any direction is then off by a quarter at most, since
-# eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2), and a step leaves the square of that.
-# And products in all.
+# eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2), and a step leaves the square of
+# that. And products in all.
 ROWS_EACH, MOST_PRODUCTS = 64, 2 * 10**11
 FEWEST_PAIRS = 8192
 
