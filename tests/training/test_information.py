@@ -40,8 +40,8 @@ def all_rows_squared(weights, likelihood, data):
 @pytest.mark.parametrize("dimension", [2, 5])
 def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, random_dynamics, monkeypatch):
     """About 1,024 of 4,096 pairs. An entry of the diagonal is a mean of squares of squares of normal numbers,
-    whose relative standard deviation is at most sqrt(95) a pair: five standard errors are below 1.6, and a missing
-    factor of four is beyond."""
+    whose relative standard deviation is at most sqrt(95) a pair: five standard errors are below 1.6, and a
+    missing factor of four is beyond."""
     weights, data = linear(dimension, random_dynamics)
     everything = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
     monkeypatch.setattr(scores, "MOST_PRODUCTS", 1)

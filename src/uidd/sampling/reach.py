@@ -66,7 +66,7 @@ class Reach:
 
 
 class WalledPotential(AbstractPotential):
-    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest state, r how far that reaches."""
+    """V(z) + (max(0, d(z) - r) / (r / 8))^2 / 2, d the distance to the nearest state, r the reach of that."""
 
     potential: AbstractPotential
     states: Float[Array, "n D"]
