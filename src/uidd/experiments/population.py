@@ -17,9 +17,8 @@ from .._files import read_json, write_atomically, write_json
 from .._programs import compiled
 from ..models import environment
 from ..systems.population import RandomSystem, random_system
+from ..thermodynamics import in_stretches
 
-# Develop on seeds below, report those from here on.
-FIRST_REPORTED = 1000
 LOOKED_AT = 2000
 # In nats: a cubic drift that gains more must not be called linear.
 BENT = 20.0
@@ -88,6 +87,10 @@ def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
         "checks": fit.checks.to_dict(),
         **_fields(system, fit, some),
     }
+    if fit.ensemble.stationary:
+        # How much of z is that recorded states are some of all.
+        mean, spread = system.mean_rate(in_stretches(fit.ensemble.recorded))
+        row["truth_over_recorded"], row["truth_over_recorded_error"] = mean, spread
     if peers:
         from .peers import sfi
 

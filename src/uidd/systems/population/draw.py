@@ -64,11 +64,15 @@ class RandomSystem:
     @cached_property
     def entropy_production_rate(self) -> tuple[float, float]:
         """The mean of s_tot over e^-V / Z, and its error over the populations of the draws."""
+        return self.mean_rate(self.draws)
+
+    def mean_rate(self, chains: np.ndarray) -> tuple[float, float]:
+        """The mean of s_tot over states `(chains, n, D)`, and its error from the spread of the chains."""
         if self.about["circulation"] == "none":
             return 0.0, 0.0
         with jax.enable_x64(True):
-            local = _local(self.dynamics, jnp.asarray(self.draws.reshape(-1, self.dimension)))
-        means = np.asarray(local).reshape(self.draws.shape[:2]).mean(axis=1)
+            local = _local(self.dynamics, jnp.asarray(chains.reshape(-1, self.dimension)))
+        means = np.asarray(local).reshape(chains.shape[:2]).mean(axis=1)
         return float(means.mean()), float(means.std(ddof=1) / len(means) ** 0.5)
 
     def simulate(self) -> Trajectories:
