@@ -1,10 +1,11 @@
 """The default fit: closed forms for the linear part, tests that call for nothing, and the parts of a step."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
 import scipy.linalg
-import scipy.optimize
 
 from uidd import Result
 from uidd.data import Trajectories, Transitions
@@ -12,10 +13,11 @@ from uidd.models import Architecture, Coefficients, Ensemble
 from uidd.systems import Linear, Trap
 from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
 from uidd.thermodynamics import entropy_production
-from uidd.training import fit, fit_linear
+from uidd.training import fit, fit_linear, search
+from uidd.training.candidates import Candidates
 from uidd.training.ensemble import unseen_rate
-from uidd.training.local_posterior import Factored, LocalPosterior
 from uidd.training.rim import Rim
+from uidd.training.task import Task
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +120,6 @@ def test_coefficients_and_dynamics_are_inverse_to_each_other():
     assert set(weights.component[weights.penalised]) == {0, 1, 2}
 
 
-def test_a_factored_matrix_solves_across_many_decades():
-    generator = np.random.default_rng(0)
-    root = generator.standard_normal((60, 20)) * 10.0 ** np.linspace(-6, 6, 20)
-    matrix, x = root.T @ root, generator.standard_normal(20)
-    size = np.sqrt(np.diag(matrix))
-    found = Factored.of(matrix).solve(size * x)
-    np.testing.assert_allclose(matrix @ found / size, x, rtol=1e-8, atol=1e-10)
-
-
 def test_the_rim_lies_away_from_all_data_and_knows_how_far():
     states = np.random.default_rng(0).standard_normal((3000, 2))
     rim = Rim.of(states)
@@ -145,154 +138,6 @@ def test_a_right_potential_costs_nothing_on_the_rim(dimension):
     rim = Rim.of(states)
     assert rim.cost(weights, weights.vector) < 1e-6
     assert rim.cost(weights, -weights.vector) > 100
-
-
-def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_noise():
-    """A linear regression with known design: coefficients of a group without signal get a large precision."""
-    generator = np.random.default_rng(1)
-    X = generator.standard_normal((4000, 40))
-    truth = np.concatenate([generator.standard_normal(20), np.zeros(20)])
-    y = X @ truth + generator.standard_normal(4000)
-
-    class Weights:
-        group = np.repeat([0, 1], 20)
-        groups = 2
-        penalised = np.ones(40, bool)
-        usual_precision = np.ones(2)
-        group_owner = np.zeros(2, int)
-
-    rim = np.zeros((0,)), np.zeros((0, 40)), np.ones(40, bool)
-    quadratic = LocalPosterior(np.zeros(40), X.T @ y, X.T @ X, *rim)
-    x, precision = quadratic.solved(Weights, np.ones(2))
-    assert 0.3 < precision[0] < 3 and precision[1] > 300
-    ridge = np.linalg.solve(X.T @ X + np.diag(precision[Weights.group]), X.T @ y)
-    np.testing.assert_allclose(x, ridge, rtol=0.05, atol=1e-3)
-    unpenalised = np.linalg.solve(X.T @ X, X.T @ y)
-    assert np.linalg.norm(x[20:]) < 0.7 * np.linalg.norm(unpenalised[20:])
-    # What was switched off comes back when the data call for it, and the other way round.
-    again, turned = quadratic.solved(Weights, np.array([1e8, 1.0]))
-    np.testing.assert_allclose(again, x, rtol=0.05, atol=1e-3)
-    np.testing.assert_allclose(turned[0], precision[0], rtol=0.05)
-
-
-@pytest.mark.parametrize(("owner", "strength", "kept"), [(0, 0.18, True), (2, 0.18, False), (2, 1.0, True)])
-def test_a_group_of_W_has_to_gain_more_than_one_of_V(owner, strength, kept):
-    """Evidence by a closed form: ten coefficients, each seen with variance one, of the size `strength`."""
-    n, seen = 10, 100.0
-
-    class Weights:
-        group = np.zeros(n, int)
-        groups = 1
-        penalised = np.ones(n, bool)
-        usual_precision = np.ones(1)
-        group_owner = np.array([owner])
-
-    F, x = seen * np.eye(n), np.full(n, strength)
-    quadratic = LocalPosterior(np.zeros(n), F @ x, F, np.zeros(0), np.zeros((0, n)), np.ones(n, bool))
-    _, precision = quadratic.solved(Weights, np.ones(1))
-    # At precision L: n/2 (x^2 F^2 / (F + L) - log(1 + F / L)) nats above the group switched off.
-    best = max(
-        n / 2 * (strength**2 * seen**2 / (seen + L) - np.log1p(seen / L))
-        for L in np.geomspace(1e-3, 1e8, 2000)
-    )
-    assert (best > (9 if owner else 0)) == kept
-    assert (precision[0] < 1e6) == kept
-
-
-def test_the_evidence_of_a_group_is_the_density_of_the_data_under_its_prior():
-    """y = X b + noise, b Gaussian with a given precision in each of three groups: y is Gaussian, too."""
-    generator = np.random.default_rng(2)
-    X, y = generator.standard_normal((50, 12)), generator.standard_normal(50) * 2
-
-    class Weights:
-        group = np.repeat([-1, 0, 1, 2], 3)
-        groups = 3
-        penalised = group >= 0
-        usual_precision = np.ones(3)
-        group_owner = np.zeros(3, int)
-
-    center = generator.standard_normal(12)
-    none = np.zeros(0), np.zeros((0, 12)), np.ones(12, bool)
-    quadratic = LocalPosterior(center, X.T @ (y - X @ center), X.T @ X, *none)
-
-    def exact(precision):
-        wide = np.where(Weights.group < 0, 1e-9 * np.diag(X.T @ X), np.append(precision, 0)[Weights.group])
-        covariance = np.eye(50) + (X / wide) @ X.T
-        return -(np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y)) / 2
-
-    for off in (1e8, 0.3):
-        given = np.array([2.0, 1.0, off])
-        evidence = quadratic.of_group(Weights, given, 1)
-        for own in (0.1, 1.0, 30.0):
-            gain = exact(np.array([2.0, own, off])) - exact(np.array([2.0, 1e12, off]))
-            assert float(evidence(own)) == pytest.approx(gain, abs=2e-3)
-
-
-def test_a_damped_step_goes_from_the_maximum_to_none():
-    generator = np.random.default_rng(2)
-    X = generator.standard_normal((200, 10))
-
-    class Weights:
-        group = np.zeros(10, int)
-        groups = 1
-        penalised = np.ones(10, bool)
-        usual_precision = np.ones(1)
-
-    center, precision = generator.standard_normal(10), np.ones(1)
-    rim = np.zeros(0), np.zeros((0, 10)), np.ones(10, bool)
-    quadratic = LocalPosterior(center, generator.standard_normal(10), X.T @ X, *rim)
-    best, _ = quadratic.maximum(Weights, precision)
-    np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e-12), best, rtol=1e-6)
-    np.testing.assert_allclose(quadratic.damped(Weights, precision, 1e9), center, atol=1e-6)
-
-
-def test_what_is_held_stays_and_the_rest_goes_to_its_own_maximum():
-    """Against the same problem without the held coefficients."""
-    generator = np.random.default_rng(3)
-    X, center = generator.standard_normal((200, 6)), generator.standard_normal(6)
-    free = np.array([True, True, False, True, False, True])
-
-    class Weights:
-        group = np.zeros(6, int)
-        groups = 1
-        penalised = np.ones(6, bool)
-        usual_precision = np.ones(1)
-
-    score, F = generator.standard_normal(6), X.T @ X
-    x, _ = LocalPosterior(center, score, F, np.zeros(0), np.zeros((0, 6)), free).maximum(Weights, np.ones(1))
-    np.testing.assert_array_equal(x[~free], center[~free])
-    move = np.linalg.solve(F[np.ix_(free, free)] + np.eye(4), (score - center)[free])
-    np.testing.assert_allclose(x[free], center[free] + move, rtol=1e-9)
-
-
-def test_the_rim_is_solved_exactly():
-    """A hundred places, most of which fall at the unconstrained maximum; against a general optimiser."""
-    generator = np.random.default_rng(4)
-    X, A = generator.standard_normal((40, 8)), generator.standard_normal((100, 8))
-
-    class Weights:
-        group = np.zeros(8, int)
-        groups = 1
-        penalised = np.ones(8, bool)
-        usual_precision = np.ones(1)
-
-    center, score = generator.standard_normal(8), 1e3 * generator.standard_normal(8)
-    rises = generator.uniform(0, 3, 100)
-    quadratic = LocalPosterior(center, score, X.T @ X / 1e3, rises, A, np.ones(8, bool))
-    x, _ = quadratic.maximum(Weights, np.ones(1))
-    one = np.ones(8)
-
-    def downhill(y):
-        pull = np.minimum(quadratic.rises_at(y), 0.0)
-        return -(score - quadratic.information @ (y - center) - A.T @ pull - y)
-
-    found = scipy.optimize.minimize(
-        lambda y: -quadratic.height(y, one), center, jac=downhill, method="BFGS", options={"gtol": 1e-7}
-    )
-    assert quadratic.height(x, one) >= -found.fun - 1e-6
-    np.testing.assert_allclose(x, found.x, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(downhill(x), 0.0, atol=1e-6)
-    assert 0 < (quadratic.rises_at(x) < 0).sum() < 100
 
 
 def test_a_double_well_in_one_dimension_has_its_barrier():
@@ -340,3 +185,24 @@ def test_a_current_that_is_left_out_costs_a_quarter_of_its_rate_times_the_time()
     assert 4 * error < rate * dt / 40
     assert abs(nats.mean() - rate * dt / 4) < 4 * error
     assert unseen_rate(9.0, 12.0) == pytest.approx(3.0 / 3**0.5)
+
+
+def test_a_round_that_lowers_the_log_density_goes_back(monkeypatch):
+    """Steps that go astray: the model stays where it was, and says that it is not at its best."""
+    data = Linear().simulate(100, 51, scheme="exact")
+    task = Task(data, 0, Architecture(), None, None, None, False, False)
+    candidates = Candidates(task.architecture, task.started, task.linear, task.pairs)
+    found = search.Search(candidates, None, task.sample(), task.held_out(task.test), seed=0)
+    begun, own_climb, moves = found.begin(), search.climb, []
+
+    def astray(weights, solution, *rest, **options):
+        after = own_climb(weights, solution, *rest, **options)
+        moves.append(solution.vector)
+        return replace(after, vector=after.vector + 1.0)
+
+    monkeypatch.setattr(search, "climb", astray)
+    leg, solution = found.advance(begun)
+    assert leg.name == "all" and len(moves) < search.ROUNDS
+    np.testing.assert_array_equal(solution.vector, begun.vector)
+    assert solution.expected_gain > search.TOO_MUCH
+    assert found.found(leg, solution).result == "still_improving"
