@@ -71,11 +71,14 @@ def main() -> None:
             for name, verdict, chance in lines:
                 verdicts[name, verdict] += 1
                 low[name] += chance < 0.05
-            if count % 20 == 0:
-                print(f"{count} fits", flush=True)
-    names = sorted({name for name, _ in verdicts})
-    print("| line | ok | small | complains | chance below 5 % |\n|---|---|---|---|---|")
-    for name in names:
+            if count % 50 == 0 or count == end - first:
+                show(count, verdicts, low)
+
+
+def show(count: int, verdicts: Counter, low: Counter) -> None:
+    """So far."""
+    print(f"\n{count} fits\n\n| line | ok | small | complains | chance below 5 % |\n|---|---|---|---|---|")
+    for name in sorted(low):
         row = [verdicts[name, verdict] for verdict in ("ok", "small", name)]
         print(f"| {name} | {row[0]} | {row[1]} | {row[2]} | {low[name] / count:.1%} |", flush=True)
 

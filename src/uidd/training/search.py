@@ -154,9 +154,6 @@ class Search:
         if "circulation" in leg.on:
             own = weights.group_owner == COMPONENTS.index("circulation")
             doubted = bool((solution.precision[own] > MEANINGLESS * weights.usual_precision[own]).any())
-        if isinstance(likelihood, Cubature) and leg.scheme is not None:
-            # Of the scheme that was used, at the solution; it was chosen before.
-            result = self._chosen(dynamics, bent=bool(leg.on), only=likelihood).result
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
@@ -362,7 +359,6 @@ class Search:
         dynamics: ComponentDynamics,
         *,
         bent: bool = False,
-        only: Cubature | None = None,
         counted: float = 1.0,
     ) -> StepChoice:
         pairs = self.data.pairs
@@ -371,8 +367,7 @@ class Search:
             pairs.start,
             pairs.dt,
             len(self.data),
-            at_least=only,
-            at_most=only or FINEST,
+            at_most=FINEST,
             most_lost=MOST_LOST_BENT if bent else MOST_LOST,
             counted=counted,
         )
