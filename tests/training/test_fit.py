@@ -109,11 +109,15 @@ def test_the_weights_with_the_best_held_out_loss_are_kept(broken, data):
 
 
 def test_networks_replace_the_linear_start_only_when_they_are_better_beyond_doubt():
-    """Held-out gains of mean m and deviation 1 over n pairs: three standard errors are 3 / sqrt(n)."""
-    noise = np.random.default_rng(0).standard_normal(10_000)
-    noise = (noise - noise.mean()) / noise.std()
-    assert is_better(noise + 0.031)
-    assert not is_better(noise + 0.029)
+    """Gains of deviation 1 that stay the same over 50 pairs: the mean of 9,600 is off by .07.
+
+    Of 400 such sets without a gain three standard errors (of 32 means) are passed by .3 % or so: ten is
+    a chance of 1e-6, where pairs taken for independent would pass in every third.
+    """
+    generator, error = np.random.default_rng(0), (50 / 9600) ** 0.5
+    sets = np.repeat(generator.standard_normal((400, 192)), 50, axis=1)
+    assert sum(is_better(gain) for gain in sets) < 10
+    assert sum(is_better(gain + 6 * error) for gain in sets) > 390
     assert not is_better(np.zeros(10))
 
 

@@ -7,6 +7,9 @@ import numpy as np
 
 from .._types import Result
 
+# Of the held-out pairs, whose means are compared.
+STRETCHES = 32
+
 
 @dataclass(frozen=True)
 class EpochRecord:
@@ -37,8 +40,13 @@ def has_stalled(history: Sequence[EpochRecord], patience: int) -> bool:
 
 
 def is_better(gain: np.ndarray) -> bool:
-    """Whether held-out log-densities, pair by pair, rose by three standard errors."""
-    return bool(gain.mean() > 3 * gain.std() / len(gain) ** 0.5)
+    """Whether held-out log-densities, given in the order of time, rose by three standard errors.
+
+    Pairs of one path are not independent: where a model is better it stays so for a while. So the error is
+    that of the means of long stretches.
+    """
+    means = np.array([part.mean() for part in np.array_split(gain, min(STRETCHES, len(gain)))])
+    return bool(means.mean() > 3 * means.std(ddof=1) / len(means) ** 0.5)
 
 
 def judged(history: Sequence[EpochRecord]) -> Result:

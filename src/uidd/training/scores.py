@@ -81,7 +81,7 @@ class Whitened:
     @property
     def height(self) -> float:
         """The sum of the log-densities, each bent where training bends it."""
-        return float(_bent(self.log_densities, _floor(self.log_densities))[0].sum())
+        return -len(self.log_densities) * loss_of(self.log_densities)
 
 
 def whitened(
@@ -109,9 +109,13 @@ def whitened(
 def mean_loss(
     weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample
 ) -> float:
-    """-(mean log-density), each pair's bent where training bends it: one wild pair must not be the mean."""
-    found = log_densities(weights, vector, likelihood, data)
-    return -float(_bent(found, _floor(found))[0].mean())
+    """-(mean log-density), bent."""
+    return loss_of(log_densities(weights, vector, likelihood, data))
+
+
+def loss_of(log_densities: np.ndarray) -> float:
+    """-(their mean), each bent where training bends it: one wild pair must not be the mean."""
+    return -float(_bent(log_densities, _floor(log_densities))[0].mean())
 
 
 def _floor(log_densities: np.ndarray) -> float:

@@ -29,7 +29,7 @@ from .progress import TrainingProgress
 from .records import Fit, Trained
 from .rim import Rim
 from .sample import Sample
-from .scores import mean_loss
+from .scores import loss_of, mean_loss
 from .search import Search
 from .stationarity import is_stationary, recorded_states
 from .telling_coordinates import has_frame, in_frame, telling_coordinates
@@ -164,7 +164,7 @@ class Task:
             history=tuple(history),
             result=result,
             seconds=time.monotonic() - self.begun,
-            test_loss=trainer.held_out_loss(trained, DevicePairs.of(self.held_out(self.test).pairs)),
+            test_loss=loss_of(trainer.log_densities(trained, DevicePairs.of(self.held_out(self.test).pairs))),
             kept=best_epoch(history[1:] or history),
             likelihood=likelihood,
             test=self.test,
