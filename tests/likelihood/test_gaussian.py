@@ -6,22 +6,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from uidd.dynamics import AbstractEquation
 from uidd.likelihood import Cubature, EulerMaruyama, choose_steps
 from uidd.likelihood.cubature import carried
 
 
-class Bent(eqx.Module):
+class Bent(AbstractEquation):
     """A drift and a noise that vary, with six parameters."""
 
     theta: jax.Array
-
-    noise_is_uniform = False
 
     def drift_and_diffusion(self, z):
         a, b, c, d, e, f = self.theta
         drift = jnp.stack([-a * z[0] + b * jnp.sin(z[1]), -c * z[1] - z[0] * z[1]])
         sigma = jnp.array([[1.0, 0.0], [0.0, 1.0]]) * jnp.exp(d * z[0]) + jnp.array([[e, 0.0], [f, 0.0]])
         return drift, sigma
+
+    def diffusion(self, z):
+        return self.drift_and_diffusion(z)[1]
 
 
 THETA, START, DT = np.array([1.0, 0.7, 0.8, 0.2, 0.1, -0.3]), np.array([0.6, -0.4]), 0.1
@@ -45,20 +47,45 @@ def test_the_rows_give_the_information(likelihood, x64):
     np.testing.assert_allclose(J.T @ J, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_euler_is_straight_already_and_the_finer_scheme_keeps_the_noise(x64):
-    dynamics, start = Bent(jnp.asarray(THETA)), jnp.asarray(START)
-    increment = jnp.array([0.3, -0.2])
-    np.testing.assert_allclose(
-        EulerMaruyama().straightened(dynamics, start, increment, DT), increment, rtol=1e-12
-    )
-    noise = jnp.array([0.7, -1.2])
-    shift, root = Cubature(2, 4).moments(dynamics, start, DT)
-    straight = Cubature(2, 4).straightened(dynamics, start, shift + root @ noise, DT)
-    drift, sigma = dynamics.drift_and_diffusion(start)
-    np.testing.assert_allclose(straight, drift * DT + np.sqrt(DT) * sigma @ noise, rtol=1e-12)
+def test_euler_is_straight_already(x64):
+    dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
+    shift, L = EulerMaruyama().moments(dynamics, start, DT)
+    begun, increment = EulerMaruyama().straightened(dynamics, start, DT, shift, L, noise)
+    np.testing.assert_allclose(begun, start)
+    np.testing.assert_allclose(increment, shift + L @ noise, rtol=1e-12)
 
 
-class Straight(eqx.Module):
+def test_a_straight_pair_keeps_the_size_of_the_noise(x64):
+    """Under the model it is a step of Euler's scheme from where it starts: f dt + sigma sqrt(dt) times white noise."""
+    dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
+    shift, L = Cubature(2, 4).moments(dynamics, start, DT)
+    begun, increment = Cubature(2, 4).straightened(dynamics, start, DT, shift, L, noise)
+    drift, sigma = dynamics.drift_and_diffusion(begun)
+    white = np.linalg.solve(sigma, (increment - drift * DT) / np.sqrt(DT))
+    assert np.linalg.norm(white) == pytest.approx(np.linalg.norm(noise), rel=1e-12)
+
+
+def test_a_straight_pair_tells_of_the_drift_what_the_recorded_one_does(x64):
+    """The score of the mean, odd in the noise: Euler's is that of the exact Gaussian up to the square of dt."""
+    A, B = jnp.array([[-1.0, 2.0], [-0.5, -3.0]]), jnp.array([[0.7, 0.0], [0.3, 1.1]])
+    start, noise, exact = jnp.asarray(START), jnp.array([0.7, -1.2]), Cubature(4, 4)
+
+    def scores(dt, noise):
+        shift, L = exact.moments(Straight(A, B), start, dt)
+        begun, increment = exact.straightened(Straight(A, B), start, dt, shift, L, noise)
+        recorded = jax.grad(lambda A: exact.log_density(Straight(A, B), start, shift + L @ noise, dt))(A)
+        straight = jax.grad(lambda A: EulerMaruyama().log_density(Straight(A, B), begun, increment, dt))(A)
+        return np.array([recorded, straight])
+
+    def off(dt):
+        recorded, straight = (scores(dt, noise) - scores(dt, -noise)) / 2
+        return np.abs(straight - recorded).max() / np.abs(recorded).max()
+
+    assert off(0.1) < 0.02
+    assert off(0.05) < off(0.1) / 3.5
+
+
+class Straight(AbstractEquation):
     """dz = A z dt + B dB: the moment equations are m' = A m, P' = A P + P A^T + B B^T."""
 
     A: jax.Array
@@ -68,6 +95,9 @@ class Straight(eqx.Module):
 
     def drift_and_diffusion(self, z):
         return self.A @ z, self.B
+
+    def diffusion(self, z):
+        return self.B
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])

@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from uidd.data import Transitions
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
+from uidd.models.coefficients import COMPONENTS
 from uidd.training import scores
 from uidd.training.sample import Sample
 from uidd.training.scores import fisher, log_densities, mean_loss
@@ -83,4 +84,16 @@ def test_the_information_of_eulers_density_comes_in_two_parts(random_dynamics):
     found = fisher(weights, weights.vector, EulerMaruyama(), data, seed=0)
     exact = all_rows_squared(weights, EulerMaruyama(), data)
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
+    assert np.abs((found - exact) / scale / scale[:, None]).max() < 1e-4
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_the_information_of_one_component_is_its_block(component, random_dynamics):
+    weights = Coefficients.of(random_dynamics(Architecture(), 2, 0))
+    _, data = linear(2, random_dynamics, pairs=512)
+    own = weights.component == COMPONENTS.index(component)
+    found = fisher(weights, weights.vector, EulerMaruyama(), data, seed=0, of=component)
+    exact = all_rows_squared(weights, EulerMaruyama(), data) * np.outer(own, own)
+    scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
+    assert own.any() and not found[~own].any()
     assert np.abs((found - exact) / scale / scale[:, None]).max() < 1e-4

@@ -44,6 +44,19 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
     np.testing.assert_allclose(turned[0], precision[0], rtol=0.05)
 
 
+def test_effective_coefficients_are_those_that_the_data_set():
+    """F / (F + L) of every coefficient where F is diagonal: one half, and ten elevenths; none switched off."""
+
+    class Weights:
+        group = np.repeat([0, 1, 2, -1], 4)
+        penalised = group >= 0
+
+    F = np.diag(np.repeat([1.0, 10.0, 5.0, 2.0], 4))
+    quadratic = LocalPosterior(np.zeros(16), np.zeros(16), F, np.zeros(0), np.zeros((0, 16)), np.ones(16, bool))
+    found = quadratic.effective(Weights, np.array([1.0, 1.0, 1e8]))
+    assert found == pytest.approx(4 * (1 / 2 + 10 / 11))
+
+
 @pytest.mark.parametrize(("owner", "strength", "kept"), [(0, 0.18, True), (2, 0.18, False), (2, 1.0, True)])
 def test_a_group_of_W_has_to_gain_more_than_one_of_V(owner, strength, kept):
     """Evidence by a closed form: ten coefficients, each seen with variance one, of the size `strength`."""

@@ -19,3 +19,9 @@ class EulerMaruyama(AbstractGaussian):
         """f dt and sigma sqrt(dt)."""
         drift, sigma = dynamics.drift_and_diffusion(start)
         return drift * dt, sigma * jnp.sqrt(dt)
+
+    def straightened(
+        self, dynamics: AbstractEquation, start: State, dt: Scalar, shift: State, L: Matrix, xi: State
+    ) -> tuple[State, State]:
+        """The pair itself."""
+        return start, shift + L @ xi

@@ -30,11 +30,37 @@ class AbstractGaussian(AbstractLikelihood):
         shift, L = self.moments(dynamics, start, dt)
         return shift + L @ jax.random.normal(key, start.shape)
 
-    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> State:
-        """The increment that Euler's scheme would have made of the same noise: f dt + sigma sqrt(dt) xi."""
-        shift, L = self.moments(dynamics, start, dt)
-        f, sigma = dynamics.drift_and_diffusion(start)
-        return f * dt + jnp.sqrt(dt) * sigma @ solve_lower(L, increment - shift)
+    def straightened(
+        self, dynamics: AbstractEquation, start: State, dt: Scalar, shift: State, L: Matrix, xi: State
+    ) -> tuple[State, State]:
+        """Start and increment of a step of Euler's scheme that tells of f and sigma what this pair does.
+
+        A change of f moves the mean by int J(dt - s) df(z(s)) ds = dt J(dt/2) df(z(dt/2)) + O(dt^3), where J
+        is the derivative of the flow from s to dt. So the step starts half way, at z(dt/2) of the model, and
+        its noise is carried back there: f dt + sigma sqrt(dt) Q xi. Q turns as the flow does and is
+        orthogonal, so the covariance is Euler's.
+
+        Args:
+            dynamics: The model.
+            start: Of the pair.
+            dt: The interval.
+            shift: m - Z.
+            L: The factor of the covariance.
+            xi: The white noise of the pair, L^-1 (increment - shift).
+        """
+        # The cubic through both ends with the drift as its slope; where it is stiff, not beyond the end.
+        bend = dt / 8 * (dynamics.drift(start) - dynamics.drift(start + shift))
+        size, most = jnp.linalg.norm(bend), jnp.linalg.norm(shift) / 2
+        bend = bend * jnp.minimum(1.0, most / jnp.maximum(size, jnp.finfo(start.dtype).tiny))
+        middle = start + shift / 2 + bend
+        f, sigma = dynamics.drift_and_diffusion(middle)
+        if len(start) > 1:
+            # The orthogonal matrix next to sigma^-1 J^-1 L / sqrt(dt), in Cayley's form.
+            back = L - dt / 2 * jax.jacfwd(dynamics.drift)(middle) @ L
+            turn = solve_lower(sigma, back) / jnp.sqrt(dt)
+            K, one = (turn - turn.T) / 4, jnp.eye(len(start), dtype=start.dtype)
+            xi = jnp.linalg.solve(one - K, (one + K) @ xi)
+        return middle, f * dt + jnp.sqrt(dt) * sigma @ xi
 
     def deviations(
         self, dynamics: AbstractEquation, start: State, dt: Scalar, root: Matrix

@@ -31,6 +31,7 @@ class Solution:
         information: The Fisher information of all data at or near `vector`.
         found: The scores of all data at or near `vector`.
         expected_gain: What one more step would gain in the log-posterior, in nats.
+        held: How many of the paces the last step found too fast, and by how much it was damped.
     """
 
     vector: np.ndarray
@@ -38,6 +39,7 @@ class Solution:
     information: np.ndarray
     found: Scores
     expected_gain: float
+    held: tuple[int, float] = (0, 0.0)
 
     def prior(self, weights: Coefficients) -> np.ndarray:
         """The precision of every coefficient; a trace of one on constants keeps the solve regular."""
@@ -65,6 +67,7 @@ def climb(
     most_steps: int,
     enough: float,
     seed: int,
+    part: float = 1.0,
     moving: tuple[str, ...] = COMPONENTS,
 ) -> Solution:
     """Gauss-Newton steps up the log-posterior until a step is expected to gain less than `enough` nats.
@@ -82,6 +85,9 @@ def climb(
     drift; then their product breaks the promise. So W, in which the drift is linear, is solved for once more
     at the V of a damped step (variable projection, Golub and Pereyra 1973).
 
+    Where the data are a part of all, their noise sets the goal: it moves the maximum by half a nat for each
+    effective coefficient, and half of that is near enough.
+
     Only the components named in `moving` move.
     """
     vector, precision = solution.vector, solution.precision
@@ -98,7 +104,7 @@ def climb(
         if not of_W.any() or of_W.all():
             return x
         there = scores(weights, x, likelihood, data, floor=floor)
-        F = fisher(weights, x, likelihood, data, seed=seed)
+        F = fisher(weights, x, likelihood, data, seed=seed, of="circulation")
         there = LocalPosterior(x, there.gradient, F, *rim.rises(weights, x), of_W)
         return there.maximum(weights, precision)[0]
 
@@ -111,7 +117,7 @@ def climb(
         nothing = np.zeros_like(x)
         return quadratic.height(x, nothing) - quadratic.height(quadratic.center, nothing)
 
-    gain, damping, settled = float("inf"), 0.0, False
+    gain, settled, (held, damping) = float("inf"), False, solution.held
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor)
         F = fisher(weights, vector, likelihood, data, seed=seed + step)
@@ -120,15 +126,17 @@ def climb(
             break
         quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), free)
         before = found.value - rim.cost(weights, vector)
-        taken = whole = False
-        for pace in PACES:
-            x, tuned = quadratic.solved(weights, precision, pace)
+        taken = False
+        # What was too fast a step ago is likely to be so again; one pace more is tried.
+        for held in range(max(held - 1, 0), len(PACES)):
+            x, tuned = quadratic.solved(weights, precision, PACES[held])
             promised, kept = promise(quadratic, x), height(x) - before
             taken = kept > promised - abs(promised) / 2 - LEEWAY
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
-                whole = pace == PACES[0]
                 break
+        whole = taken and held == 0
+        held = held if taken else len(PACES)
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
@@ -146,7 +154,8 @@ def climb(
                 break
             damping = max(10 * damping, LEAST_DAMPING)
         # Precisions that have not had their way yet may still change everything: they get one more step.
-        settled, was_settled = gain < enough, settled
+        noise = quadratic.effective(weights, precision) * (1 - part) / 4 if part < 1 else 0.0
+        settled, was_settled = gain < max(enough, noise), settled
         if not taken or (settled and (whole or was_settled)):
             break
     assert F is not None and found is not None
@@ -154,7 +163,7 @@ def climb(
     falling = gradients[rises < 0]
     F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
     found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
-    return Solution(vector, precision, F, found, float(gain))
+    return Solution(vector, precision, F, found, float(gain), (held, damping))
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

@@ -158,6 +158,12 @@ class LocalPosterior:
                 break
         return x, precision
 
+    def effective(self, weights: Coefficients, precision: np.ndarray) -> float:
+        """How many of the readouts the data set rather than their priors: Tr F (F + L)^-1."""
+        on = self.free & weights.penalised & (np.append(precision, 0.0)[weights.group] < TIGHTEST)
+        F, L = self.information[np.ix_(on, on)], prior(weights, precision, self.information)[on]
+        return float(np.trace(Factored.of(F + np.diag(L)).solve(F))) if on.any() else 0.0
+
     def with_falling(self, falling: np.ndarray) -> "LocalPosterior":
         """The same, if these places fall: what they cost is then a part of score and information."""
         A = self.rise_gradients[falling]

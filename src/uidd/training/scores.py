@@ -71,7 +71,7 @@ class Whitened:
     Attributes:
         noise: L^-1 (increment - m), white if the model is right, `(n, D)`.
         log_densities: Of every pair.
-        straight: The pairs as Euler's scheme would have made them of that noise, f dt + sigma sqrt(dt) xi.
+        straight: Pairs as Euler's scheme would have made them of that noise.
     """
 
     noise: np.ndarray
@@ -98,12 +98,15 @@ def whitened(
     for pairs, count, _ in data.segments():
         found = _whitened(chosen, weights.frozen, likelihood, pairs)
         parts.append([np.asarray(part, np.float64)[:count] for part in found])
-    noise, log_volume, straight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    straight = np.where(np.isfinite(straight), straight, data.pairs.increment)
-    density = -np.sum(noise**2, axis=1) / 2 - log_volume
-    return Whitened(
-        noise, density, replace(data, pairs=Transitions(data.pairs.start, straight, data.pairs.dt))
+    noise, log_volume, start, increment = (np.concatenate(part) for part in zip(*parts, strict=True))
+    usable = np.isfinite(start + increment).all(axis=1, keepdims=True)
+    straight = Transitions(
+        np.where(usable, start, data.pairs.start),
+        np.where(usable, increment, data.pairs.increment),
+        data.pairs.dt,
     )
+    density = -np.sum(noise**2, axis=1) / 2 - log_volume
+    return Whitened(noise, density, replace(data, pairs=straight))
 
 
 def mean_loss(
@@ -154,7 +157,13 @@ def scores(
 
 
 def fisher(
-    weights: Coefficients, vector: np.ndarray, likelihood: AbstractLikelihood, data: Sample, *, seed: int
+    weights: Coefficients,
+    vector: np.ndarray,
+    likelihood: AbstractLikelihood,
+    data: Sample,
+    *,
+    seed: int,
+    of: str | None = None,
 ) -> np.ndarray:
     """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
 
@@ -165,11 +174,20 @@ def fisher(
     Some pairs are enough, if those where few start are among them: each stands for as many as were passed
     over in its favour. Among pairs as they come, rare places have so few that the information there is next
     to unknown, and steps go astray.
+
+    Args:
+        weights: The coefficients.
+        vector: Their values.
+        likelihood: The transition density.
+        data: Pairs.
+        seed: Of the pairs that are looked at.
+        of: The component whose coefficients are asked about; the rows of others stay zero. All by default.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total = np.zeros((len(vector), len(vector)))
+    columns = _columns(weights, of)
     seen, stands_for = data.evenly(
-        _pairs_of_information(weights, likelihood, data), np.random.default_rng([seed, 1])
+        _pairs_of_information(len(columns), likelihood, data), np.random.default_rng([seed, 1])
     )
     size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
@@ -177,7 +195,7 @@ def fisher(
         share = stands_for[index * size : index * size + count]
         keys = jax.random.split(jax.random.fold_in(key, index), size)
         if isinstance(likelihood, AbstractGaussian):
-            for first, last, begin, end in _parts_of_rows(weights, likelihood, start.shape[1]):
+            for first, last, begin, end in _parts_of_rows(weights, columns, likelihood, start.shape[1]):
                 rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys, first, last, begin, end)
                 total[begin:end, begin:end] += _squared(np.asarray(rows)[:count], share)
         else:
@@ -201,17 +219,29 @@ def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
     return flat.T @ flat
 
 
-def _parts_of_rows(weights: Coefficients, likelihood: AbstractGaussian, dimension: int):
+def _columns(weights: Coefficients, component: str | None) -> range:
+    """The coefficients of a component, which follow each other, or all."""
+    if component is None:
+        return range(len(weights.component))
+    own = np.flatnonzero(weights.component == COMPONENTS.index(component))
+    return range(int(own[0]), int(own[-1]) + 1) if len(own) else range(0)
+
+
+def _parts_of_rows(weights: Coefficients, columns: range, likelihood: AbstractGaussian, dimension: int):
     """Where rows of J begin and end, and the columns in which these are not zero.
 
     Of Euler's density sigma alone makes the covariance, whose rows are most of J.
     """
-    every, rows = len(weights.component), dimension + dimension * (dimension + 1) // 2
+    rows = dimension + dimension * (dimension + 1) // 2
     if not isinstance(likelihood, EulerMaruyama):
-        return [(0, rows, 0, every)]
-    own = np.flatnonzero(weights.component == COMPONENTS.index("diffusion"))
-    sigma = [(dimension, rows, int(own[0]), int(own[-1]) + 1)] if len(own) else []
-    return [(0, dimension, 0, every), *sigma]
+        return [(0, rows, columns.start, columns.stop)]
+    sigma = _columns(weights, "diffusion")
+    parts = [(0, dimension, columns), (dimension, rows, range(*_common(columns, sigma)))]
+    return [(first, last, own.start, own.stop) for first, last, own in parts if len(own)]
+
+
+def _common(one: range, other: range) -> tuple[int, int]:
+    return max(one.start, other.start), min(one.stop, other.stop)
 
 
 def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
@@ -222,8 +252,8 @@ def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
     return dimension + dimension * (dimension + 1) // 2 if isinstance(likelihood, AbstractGaussian) else 1
 
 
-def _pairs_of_information(weights: Coefficients, likelihood: AbstractLikelihood, data: Sample) -> int:
-    p, rows = len(weights.vector), min(_rows_of(likelihood, data), MOST_ROWS)
+def _pairs_of_information(p: int, likelihood: AbstractLikelihood, data: Sample) -> int:
+    rows = min(_rows_of(likelihood, data), MOST_ROWS)
     enough = min(ROWS_EACH * p, MOST_PRODUCTS // p**2) // rows
     return max(FEWEST_PAIRS, enough)
 
@@ -306,9 +336,8 @@ def _whitened(chosen, frozen, likelihood, pairs):
 
     def one(start, increment, dt):
         shift, L = likelihood.moments(dynamics, start, dt)
-        f, sigma = dynamics.drift_and_diffusion(start)
         xi = solve_lower(L, increment - shift)
         log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
-        return xi, log_volume, f * dt + jnp.sqrt(dt) * sigma @ xi
+        return xi, log_volume, *likelihood.straightened(dynamics, start, dt, shift, L, xi)
 
     return _in_chunks(one, *pairs)

@@ -252,6 +252,7 @@ class Search:
                 most_steps=steps,
                 enough=ENOUGH,
                 seed=self.seed,
+                part=len(data) / len(self.data),
                 moving=moving,
             )
             if moving == ("potential",):
@@ -270,7 +271,7 @@ class Search:
         rim = self.rim if "potential" in leg.on else Rim.none(data.pairs.start.shape[1])
         solution, left = carried_over(weights, leg.precision), float("inf")
         best: tuple[Solution, float] | None = None
-        for _ in range(ROUNDS):
+        for turn in range(ROUNDS + 1):
             before, was = solution.vector, scheme
             likelihood = self._likelihood(scheme)
             gaussian = isinstance(likelihood, AbstractGaussian)
@@ -283,6 +284,8 @@ class Search:
                     # apart: what suits them need not suit the data.
                     solution = replace(solution, vector=(before + best[0].vector) / 2)
                     continue
+            if turn == ROUNDS:
+                break
             solution = climb(
                 weights,
                 solution,
@@ -292,6 +295,7 @@ class Search:
                 most_steps=most_steps,
                 enough=ENOUGH,
                 seed=self.seed,
+                part=len(data) / len(self.data),
             )
             best = replace(solution, vector=before), height
             move = solution.vector - before
