@@ -7,10 +7,7 @@ line should complain in two of ten thousand fits, and its chance be below 5 % in
 """
 
 import argparse
-import os
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import scipy.linalg
@@ -63,10 +60,11 @@ def main() -> None:
     parser.add_argument("seeds", nargs="?", default="0:200")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+    from uidd.experiments.population import side_by_side
+
     first, end = map(int, options.seeds.split(":"))
     verdicts, low = Counter(), Counter()
-    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+    with side_by_side(options.workers) as pool:
         for count, lines in enumerate(pool.map(checks_of, range(first, end)), start=1):
             for name, verdict, chance in lines:
                 verdicts[name, verdict] += 1

@@ -56,7 +56,7 @@ def test_euler_is_straight_already(x64):
 
 
 def test_a_straight_pair_keeps_the_size_of_the_noise(x64):
-    """Under the model it is a step of Euler's scheme from where it starts: f dt + sigma sqrt(dt) times white noise."""
+    """Under the model it is a step of Euler's scheme from where it starts, with noise that is white."""
     dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
     shift, L = Cubature(2, 4).moments(dynamics, start, DT)
     begun, increment = Cubature(2, 4).straightened(dynamics, start, DT, shift, L, noise)
@@ -66,7 +66,7 @@ def test_a_straight_pair_keeps_the_size_of_the_noise(x64):
 
 
 def test_a_straight_pair_tells_of_the_drift_what_the_recorded_one_does(x64):
-    """The score of the mean, odd in the noise: Euler's is that of the exact Gaussian up to the square of dt."""
+    """The score of the mean, odd in the noise: Euler's is that of the exact Gaussian up to dt squared."""
     A, B = jnp.array([[-1.0, 2.0], [-0.5, -3.0]]), jnp.array([[0.7, 0.0], [0.3, 1.1]])
     start, noise, exact = jnp.asarray(START), jnp.array([0.7, -1.2]), Cubature(4, 4)
 

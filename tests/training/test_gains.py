@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from uidd.training.gains import LARGEST_CHANCE, drift_gain, folds_of, linear_residuals, noise_gain
+from uidd.training.gains import (
+    LARGEST_CHANCE,
+    drift_gain,
+    drift_misfit,
+    folds_of,
+    linear_residuals,
+    noise_gain,
+)
 
 
 def recorded(drift, *, sigma=lambda z: 1.0, dimension=2, paths=60, frames=200, dt=0.05, seed=0):
@@ -66,3 +73,38 @@ def test_blocks_are_not_torn_apart():
     fold = folds_of(block)
     assert set(fold) == set(range(8))
     assert all(len(set(fold[block == b])) == 1 for b in range(40))
+
+
+def sigma_of(z):
+    """Noise that the model does not know of: four times as large at one end as at the other."""
+    return np.exp(0.7 * np.tanh(z[:, :1]))
+
+
+@pytest.mark.parametrize(("dimension", "sigma"), [(1, None), (2, None), (2, sigma_of), (6, None)])
+def test_white_residuals_hold_no_drift(dimension, sigma):
+    """Twenty draws: the chance is below 5 % in at most five (binomial, 3e-4)."""
+    chances, hidden = [], []
+    for seed in range(20):
+        generator = np.random.default_rng([seed, dimension])
+        z, xi = generator.standard_normal((2, 6000, dimension))
+        found = drift_misfit(z, xi if sigma is None else sigma(z) * xi)
+        chances.append(found.chance)
+        hidden.append(found.hidden)
+    assert np.sum(np.array(chances) < 0.05) <= 5 and min(chances) > 1e-4
+    # Half the root of their number, of fine steps and the states, as a root mean square (see below).
+    size = (144 + dimension) * dimension
+    assert 0.3 < np.mean(hidden) / size**0.5 < 0.9
+
+
+def test_a_drift_that_is_spread_over_many_features_is_measured():
+    """Products of three of six coordinates, all together 300 nats, none of them more than ten."""
+    generator, n = np.random.default_rng(0), 40_000
+    z, xi = generator.standard_normal((2, n, 6))
+    triples = np.stack([z[:, i] * z[:, j] * z[:, k] for i in range(6) for j in range(i) for k in range(j)], 1)
+    force = triples @ generator.standard_normal((triples.shape[1], 6))
+    force *= np.sqrt(2 * 300 / np.sum(force**2))
+    found = drift_misfit(z, xi + force)
+    assert found.chance < 1e-12
+    # 83 features of six residuals: the noise of the sum is the root of half of their number.
+    assert abs(found.nats - 300) < 4 * np.hypot((83 * 6 / 2) ** 0.5, 600**0.5)
+    assert abs(found.hidden / found.nats - 1) < 0.3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from uidd.training.local_posterior import Factored, LocalPosterior
+from uidd.training.local_posterior import Factored, GroupEvidence, LocalPosterior
 
 
 def test_a_factored_matrix_solves_across_many_decades():
@@ -45,16 +45,29 @@ def test_the_quadratic_model_finds_the_ridge_solution_and_switches_off_what_is_n
 
 
 def test_effective_coefficients_are_those_that_the_data_set():
-    """F / (F + L) of every coefficient where F is diagonal: one half, and ten elevenths; none switched off."""
+    """F / (F + L) of every coefficient where F is diagonal: one half, ten elevenths, none switched off."""
 
     class Weights:
         group = np.repeat([0, 1, 2, -1], 4)
         penalised = group >= 0
 
     F = np.diag(np.repeat([1.0, 10.0, 5.0, 2.0], 4))
-    quadratic = LocalPosterior(np.zeros(16), np.zeros(16), F, np.zeros(0), np.zeros((0, 16)), np.ones(16, bool))
+    quadratic = LocalPosterior(
+        np.zeros(16), np.zeros(16), F, np.zeros(0), np.zeros((0, 16)), np.ones(16, bool)
+    )
     found = quadratic.effective(Weights, np.array([1.0, 1.0, 1e8]))
     assert found == pytest.approx(4 * (1 / 2 + 10 / 11))
+
+
+def test_what_a_group_could_be_worth_goes_as_the_root_of_its_number():
+    """Of n numbers, each as large as its noise. In the size t = l^(-1/2) the evidence is -n t^4 / 4 where n
+    is large, the worth n t^2 / 2, and <t^4> = 1 / n: the root mean square is half the root of n."""
+    n = 10_000
+    evidence = GroupEvidence(np.ones(n), np.ones(n))
+    assert evidence.hidden(1e-2, 1e10) == pytest.approx(n**0.5 / 2, rel=0.05)
+    # Numbers that are much larger than their noise are what they are.
+    seen = GroupEvidence(np.ones(n), np.full(n, 4.0))
+    assert seen.hidden(1e-2, 1e10) == pytest.approx(n * (16 - 1) / 2, rel=0.02)
 
 
 @pytest.mark.parametrize(("owner", "strength", "kept"), [(0, 0.18, True), (2, 0.18, False), (2, 1.0, True)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,31 @@ def run(
         for seed in left:
             yield _stored(seed, folder, peers, command)
         return
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), max_tasks_per_child=8) as pool:
+    with side_by_side(workers) as pool:
         jobs = [pool.submit(_stored, seed, folder, peers, command) for seed in left]
         for job in as_completed(jobs):
             yield job.result()
+
+
+def side_by_side(workers: int) -> ProcessPoolExecutor:
+    """Processes that keep to a core each: with threads of their own they would wait for one another."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    context = get_context("spawn")
+    cores = context.Queue()
+    for k in range(workers):
+        cores.put(k)
+    return ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_keep_to, initargs=(cores,), max_tasks_per_child=8
+    )
+
+
+def _keep_to(cores: Any) -> None:
+    """Take a core, and give it back to whoever comes after."""
+    if hasattr(os, "sched_setaffinity"):
+        own, k = sorted(os.sched_getaffinity(0)), cores.get()
+        Finalize(None, cores.put, args=(k,), exitpriority=10)
+        os.sched_setaffinity(0, {own[k % len(own)]})
 
 
 def _stored(seed: int, folder: Path, peers: bool, command: str) -> dict[str, Any]:

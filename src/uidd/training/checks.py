@@ -1,4 +1,4 @@
-"""What a fit assumes, asked of transitions that took no part in it: one verdict a line."""
+"""What a fit assumes, asked of its residuals: one verdict a line."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,8 @@ from ..data import Trajectories, Transitions
 from ..dynamics import AbstractDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
-from .gains import folds_of, noise_gain, residual_gain
+from .ensemble import unseen_rate
+from .gains import Misfit, drift_misfit, folds_of, noise_gain
 from .sample import Sample
 from .scores import whitened
 
@@ -73,9 +74,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Checks:
-    """All lines; reads as a tuple of them."""
+    """All lines; reads as a tuple of them.
+
+    Attributes:
+        lines: One an assumption.
+        unseen: In k_B per unit time: what a current could dissipate that residuals hide.
+    """
 
     lines: tuple[Check, ...] = ()
+    unseen: float = 0.0
 
     def __iter__(self):
         return iter(self.lines)
@@ -104,11 +111,22 @@ class Checks:
         return "\n".join(map(str, self.lines))
 
 
-def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) -> Checks:
+def checked(
+    model: Model, likelihood: AbstractLikelihood, test: Trajectories, fitted: Transitions | None = None
+) -> Checks:
     """Whitened residuals of held-out transitions against the state, their past, a Gaussian, and time.
 
     If the model is right they are independent standard normal numbers, whatever the state was; but for what
     the likelihood makes of frames that are far apart, which steps that the model makes itself show, too.
+
+    A drift that is left is looked for in the pairs that were fitted, too: there are many more of them, and a
+    fit makes their residuals smaller, never larger.
+
+    Args:
+        model: The fitted one.
+        likelihood: Its transition density.
+        test: Paths that took no part.
+        fitted: Pairs that did, in unit-size coordinates.
     """
     if not isinstance(likelihood, AbstractGaussian):
         return Checks()
@@ -121,27 +139,44 @@ def checked(model: Model, likelihood: AbstractLikelihood, test: Trajectories) ->
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
     steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
-    drift, noise = _misfits(unit.start, xi, folds_of(block), steepness)
+    noise = _noise_misfit(unit.start, xi, folds_of(block))
+    looked_at, left = unit, xi
+    if fitted is not None and len(xi) < MOST_PAIRS:
+        stride = -(-len(fitted.dt) // (MOST_PAIRS - len(xi)))
+        some = Transitions(*(part[::stride] for part in fitted))
+        looked_at = Transitions(*(np.concatenate(parts) for parts in zip(unit, some, strict=True)))
+        left = np.concatenate([xi, _residuals(own, likelihood, some)])
+    misfit = drift_misfit(looked_at.start, left)
+    drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
+    unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
     coarse, own_xi = (1.0, 0.0), None
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):
         made = _made_by(model.unit, unit)
         own_xi = _residuals(own, likelihood, made)
-        own_folds = folds_of(np.arange(len(own_xi)))
-        coarse = _worst(_tails(own_xi), *_misfits(made.start, own_xi, own_folds, steepness))
+        misfit = drift_misfit(made.start, own_xi)
+        coarse = _worst(
+            _tails(own_xi),
+            (misfit.chance, _size_of_drift(misfit, len(own_xi), steepness)),
+            _noise_misfit(made.start, own_xi, folds_of(np.arange(len(own_xi)))),
+        )
     lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
     lines.append(_line("memory", *_memory(xi, follows)))
     lines.append(_line("tails", *_tails(xi, own_xi)))
     lines.append(_line("not_stationary", *_course(xi, place)))
     lines.append(_work(model, unit, xi))
-    return Checks(tuple(lines))
+    return Checks(tuple(lines), unseen)
 
 
-def _misfits(start: np.ndarray, xi: np.ndarray, fold: np.ndarray, steepness: float):
-    """Chance and size, in kT, of a mean and of a variance of residuals that depends on the state."""
-    drift, noise = residual_gain(start, xi, fold), noise_gain(start, xi, fold)
-    off, varies = (np.sqrt(c * max(g.nats, 0.0) / len(xi)) for c, g in ((2, drift), (4, noise)))
-    return (drift.chance, steepness * off), (noise.chance, varies * xi.shape[1] / 2)
+def _size_of_drift(misfit: Misfit, count: int, steepness: float) -> float:
+    """In kT: what V could be off by."""
+    return steepness * float(np.sqrt(2 * misfit.nats / count))
+
+
+def _noise_misfit(start: np.ndarray, xi: np.ndarray, fold: np.ndarray) -> tuple[float, float]:
+    """Chance and size, in kT, of a variance of residuals that depends on the state."""
+    gain = noise_gain(start, xi, fold)
+    return gain.chance, float(np.sqrt(4 * max(gain.nats, 0.0) / len(xi))) * xi.shape[1] / 2
 
 
 def _worst(*found: tuple[float, float]) -> tuple[float, float]:

@@ -65,13 +65,12 @@ def _deviations(
 
 
 def unseen_rate(nats: float, total_time: float) -> float:
-    """How large a rate is that gains so many nats in this time, if all smaller ones are as likely: its rms.
+    """The rate of a current that gains so many nats in this time.
 
-    A current that is left out and dissipates S costs S T / 4 nats: log-densities differ by
-    |df|^2 dt / 4 in the metric M^-1, and S is the mean of |f_irr|^2. Over 0 <= S <= 4 nats / T the root of
-    the mean square is this bound over the root of three.
+    One that is left out and dissipates S costs S T / 4 nats: log-densities differ by |df|^2 dt / 4 in the
+    metric M^-1, and S is the mean of |f_irr|^2.
     """
-    return 4 * nats / total_time / 3**0.5
+    return 4 * nats / total_time
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:

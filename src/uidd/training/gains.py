@@ -6,8 +6,10 @@ from itertools import combinations_with_replacement
 from math import comb, exp
 
 import numpy as np
+import scipy.stats
 
 from ..components import Network
+from .local_posterior import GroupEvidence
 from .telling_coordinates import independent_components
 
 # Of calling for a network where none is needed, in one fit.
@@ -21,6 +23,10 @@ MOST_PRODUCTS, MOST_PAIRS = 500, 300_000
 STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
 # Ridges are those that suit a bend of so many nats over all pairs; without bound, none.
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
+# Pairs of a sum at a time, and random signs that show how sums go together.
+CHUNK, PROBES = 8192, 8
+# Of one degree of freedom: precisions from ten times its noise down to nothing.
+LARGEST_SHARE, SMALLEST_SHARE = 1e-2, 1e8
 
 
 @dataclass(frozen=True)
@@ -77,12 +83,65 @@ def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -
     return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
 
 
-def residual_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:
-    """Of a mean in products and steps of the states over none, for residuals of a model."""
+@dataclass(frozen=True)
+class Misfit:
+    """How much of a drift is left in the residuals of a model, in nats of log-density over all pairs.
+
+    Attributes:
+        chance: Of as much if none is left, at most.
+        nats: What is left, as far as features of the state hold it; on average it is zero if none is.
+        hidden: What could be left, as a root mean square: the noise of many features hides much.
+    """
+
+    chance: float
+    nats: float
+    hidden: float
+
+
+def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
+    """Of a mean of the residuals in products and steps of the states.
+
+    Along each of p orthogonal combinations y of the features, sum(y xi)^2 / sum(y^2 xi^2) is chi-squared of
+    one degree of freedom if nothing is left, wherever the noise is larger or smaller than the model says
+    (White 1980).
+    What a drift of n nats adds to their sum is 2 n, whatever combination it is, beside a noise of the root
+    of 2 p.
+    The fit has taken its own coefficients out of the residuals of the pairs that it saw: with these the sum
+    is smaller, and the chance no less than it should be.
+    """
     z = _whitened(start)
-    u = _bounded(z)
-    features = ((name, np.concatenate([z, f], axis=1)) for name, f in _features(u))
-    return _largest("drift", np.ones((len(u), 1)), features, residuals, fold)
+    found = [_left(np.concatenate([z, f], axis=1), residuals) for _, f in _features(_bounded(z))]
+    real = max(found, key=lambda each: (-each.chance, each.nats))
+    return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), max(each.hidden for each in found))
+
+
+def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
+    X, xi = X - X.mean(axis=0), residuals - residuals.mean(axis=0)
+    values, vectors = np.linalg.eigh(X.T @ X)
+    some = values > 1e-9 * values.max()
+    turned = vectors[:, some] / np.sqrt(values[some])
+    parts = [slice(first, first + CHUNK) for first in range(0, len(X), CHUNK)]
+    sums, squares = np.zeros((2, some.sum(), xi.shape[1]))
+    for rows in parts:
+        y = X[rows] @ turned
+        sums += y.T @ xi[rows]
+        squares += (y**2).T @ xi[rows] ** 2
+    t = sums**2 / np.maximum(squares, 1e-30)
+    # Where the noise varies the sums go together, as if they were fewer: n^2 / |C|^2 with C their
+    # correlations, whose size is seen in what they do to random signs.
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, *t.shape)) / np.sqrt(squares)
+    carried = np.zeros((PROBES, *t.shape))
+    for rows in parts:
+        y = X[rows] @ turned
+        carried += y.T @ (xi[rows] ** 2 * (y @ signs))
+    together = np.sum((carried / np.sqrt(squares)) ** 2) / PROBES / t.size
+    count, each = max(t.size / together, 1.0), float(t.mean())
+    evidence = GroupEvidence(np.ones(round(count)), np.full(round(count), each**0.5))
+    return Misfit(
+        chance=float(scipy.stats.chi2.sf(each * count, count)),
+        nats=float(t.sum() - t.size) / 2,
+        hidden=t.size / count * evidence.hidden(LARGEST_SHARE, SMALLEST_SHARE),
+    )
 
 
 def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:

@@ -128,15 +128,15 @@ def climb(
         before = found.value - rim.cost(weights, vector)
         taken = False
         # What was too fast a step ago is likely to be so again; one pace more is tried.
-        for held in range(max(held - 1, 0), len(PACES)):
-            x, tuned = quadratic.solved(weights, precision, PACES[held])
+        for number in range(max(held - 1, 0), len(PACES)):
+            x, tuned = quadratic.solved(weights, precision, PACES[number])
             promised, kept = promise(quadratic, x), height(x) - before
             taken = kept > promised - abs(promised) / 2 - LEEWAY
+            held = number if taken else len(PACES)
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
                 break
-        whole = taken and held == 0
-        held = held if taken else len(PACES)
+        whole = held == 0
         L = prior(weights, precision, F) * weights.penalised
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
@@ -186,19 +186,18 @@ def known(
     Args:
         weights: The coefficients.
         likelihood: The transition density.
-        data: Pairs.
+        data: All pairs, or some.
         rim: Where V must not fall.
-        seed: Of the pairs that are looked at.
-        total: Of pairs like these.
+        seed: Of the pairs that tell the information.
+        total: Of pairs, if these are some.
         precision: Of the priors; those of the largest evidence by default.
     """
     vector = weights.vector
     seen = data.some(LOOKED_AT, np.random.default_rng(seed))
     floor = float(np.nanmedian(log_densities(weights, vector, likelihood, seen))) - BELOW_MEDIAN
-    total = total or len(data)
-    F = fisher(weights, vector, likelihood, data, seed=seed) * (total / len(data))
-    scale = total / len(seen)
-    found = scores(weights, vector, likelihood, seen, floor=floor)
+    scale = (total or len(data)) / len(data)
+    F = fisher(weights, vector, likelihood, data, seed=seed) * scale
+    found = scores(weights, vector, likelihood, data, floor=floor)
     # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
     found = Scores(found.value * scale, found.blocks * scale**0.5)
     everything = np.ones(len(vector), bool)

@@ -90,6 +90,22 @@ class GroupEvidence:
         best = int(np.argmax(found))
         return float(tried[best]), float(found[best])
 
+    def nats(self, precision: np.ndarray) -> np.ndarray:
+        """What the group is worth in log-density, on average over what the data allow: <x S x> / 2."""
+        S, s, l = self.information, self.score, np.asarray(precision)[..., None]  # noqa: E741
+        return np.sum(S * (s / (S + l)) ** 2 + S / (S + l), axis=-1) / 2
+
+    def hidden(self, low: float, high: float) -> float:
+        """How many nats it could be worth, as a root mean square.
+
+        The data have a say in l: its probability goes as e^evidence, where all sizes of the coefficients,
+        l^(-1/2), are as likely before.
+        """
+        tried = np.exp(np.linspace(np.log(low), np.log(high), GRIDS[0]))
+        evidence = self(tried)
+        weight = np.exp(evidence - evidence.max()) / np.sqrt(tried)
+        return float(np.sqrt(np.sum(weight * self.nats(tried) ** 2) / weight.sum()))
+
 
 @dataclass(frozen=True)
 class LocalPosterior:

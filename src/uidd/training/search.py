@@ -23,7 +23,7 @@ from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noi
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST
+from .local_posterior import MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .sample import Sample
 from .scores import mean_loss, whitened
@@ -56,8 +56,6 @@ class Found:
         likelihood: The transition density that was used.
         tests: Whether the drift bends and the noise varies.
         result: Whether the search settled.
-        unseen: Nats that a current could gain which the model does not hold: what W's groups must gain, if
-            any of them is left out.
         could_bend: Of a model without networks: the same with all of them at zero, and what is known of it.
     """
 
@@ -68,7 +66,6 @@ class Found:
     likelihood: AbstractLikelihood
     tests: tuple[Gain, ...]
     result: Result
-    unseen: float
     could_bend: tuple[Coefficients, Solution] | None
 
 
@@ -150,10 +147,6 @@ class Search:
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
         likelihood, result = self.likelihood_of(leg), Result()
-        doubted = bool(leg.on) and "circulation" in self.candidates.possible
-        if "circulation" in leg.on:
-            own = weights.group_owner == COMPONENTS.index("circulation")
-            doubted = bool((solution.precision[own] > MEANINGLESS * weights.usual_precision[own]).any())
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
@@ -168,7 +161,6 @@ class Search:
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
-            unseen=DOUBT if doubted else 0.0,
             could_bend=could_bend,
         )
 

@@ -17,8 +17,8 @@ from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import Checks, checked
-from .ensemble import draw_ensemble, unseen_rate
-from .gauss_newton import Solution, known
+from .ensemble import draw_ensemble
+from .gauss_newton import LOOKED_AT, Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import best_epoch, is_better
 from .leg import Leg
@@ -135,8 +135,7 @@ class Task:
                 model, weights, found.solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
-            unseen = unseen_rate(found.unseen, self.train.total_time)
-            ensemble = replace(ensemble, unseen=unseen, in_place=is_stationary(self.data))
+            ensemble = replace(ensemble, in_place=is_stationary(self.data))
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -196,9 +195,9 @@ class Task:
         if result.code in ("interrupted", "not_finite"):
             ensemble = Ensemble.none(model)
         else:
-            solution: Solution = known(
-                own, likelihood, self.sample(), Rim.of(self.pairs.start), seed=self.seed
-            )
+            every, rim = self.sample(), Rim.of(self.pairs.start)
+            some = every.some(LOOKED_AT, np.random.default_rng(self.seed))
+            solution: Solution = known(own, likelihood, some, rim, seed=self.seed, total=len(every))
             ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
             ensemble = replace(ensemble, in_place=is_stationary(self.data))
         kept = best_epoch(history[1:]) if left else history[0]
@@ -208,11 +207,11 @@ class Task:
     def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:
         checks = Checks()
         if len(ensemble):
-            checks = checked(ensemble.center, likelihood, self.test)
+            checks = checked(ensemble.center, likelihood, self.test, self.pairs)
         result = checks.result if result.successful else result
         return Fit(
             model=ensemble.center,
-            ensemble=replace(ensemble, result=result),
+            ensemble=replace(ensemble, result=result, unseen=checks.unseen),
             history=history,
             result=result,
             seconds=time.monotonic() - self.begun,
