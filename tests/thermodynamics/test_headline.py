@@ -10,6 +10,7 @@ from uidd import Result
 from uidd.data import Scaling
 from uidd.models import Architecture, Coefficients, Ensemble, Model
 from uidd.thermodynamics import Estimate, compared, entropy_production
+from uidd.thermodynamics.headline import error_of_mean
 from uidd.training.ensemble import _constants, _orthogonal
 from uidd.training.local_posterior import Factored
 
@@ -127,3 +128,20 @@ def test_two_means_that_differ_beyond_their_errors_are_not_ok(beside, code):
 
 def test_a_mean_over_draws_that_failed_says_nothing_of_the_one_over_recorded_states():
     assert compared(Estimate(10.0, 0.6), Estimate(1e9, 0.8, Result("not_mixed", "."))).result.successful
+
+
+def test_the_error_of_a_mean_over_time_is_that_of_a_path_that_forgets():
+    """s = x^2 of dx = -x dt + sqrt(2) dB, whose tau is 1/2 exactly: means over 400 exact paths of T = 50."""
+    generator, dt, steps, paths = np.random.default_rng(0), 0.05, 1000, 400
+    decay = np.exp(-dt)
+    x, total = generator.standard_normal(paths), np.zeros(paths)
+    for _ in range(steps):
+        x = decay * x + (1 - decay**2) ** 0.5 * generator.standard_normal(paths)
+        total += x**2
+    spread = (total / steps).std(ddof=1)
+    states = generator.standard_normal(100_000)
+    stated = error_of_mean(states**2, (2 * states) ** 2, steps * dt)
+    # The spread is known to 1 / sqrt(2 n); what the start adds is of the order of tau / T.
+    assert abs(stated / spread - 1) < 4 / (2 * paths) ** 0.5 + 0.02
+    assert error_of_mean(np.ones(10), np.zeros(10), 1.0) == 0.0
+    assert error_of_mean(states**2, (2 * states) ** 2, float("inf")) == 0.0

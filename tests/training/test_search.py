@@ -82,6 +82,7 @@ def test_members_come_in_opposite_pairs_and_survive_a_file(fitted, tmp_path):
         np.testing.assert_allclose((there + back) / 2, vectors[-1], rtol=1e-5, atol=1e-6)
     ensemble.save(tmp_path / "e.uidd")
     again = Ensemble.load(tmp_path / "e.uidd")
+    assert again.observed == fitted.ensemble.observed < float("inf")
     for a, b in zip(jax.tree.leaves(again.models[3]), jax.tree.leaves(fitted.models[3]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 

@@ -165,7 +165,8 @@ def bars(rows: Sequence[dict[str, Any]]) -> list[Bar]:
     ok = [row for row in rows if row["code"] == "ok"]
     if not ok:
         return [Bar("at least 80 % ok", "no row is", False)]
-    z = np.abs([row["z"] for row in ok])
+    # In one dimension there is no current to be found: the rate is zero, whatever the fit.
+    z = np.abs([row["z"] for row in ok if row["dimension"] > 1] or [0.0])
     wrong_V = [r["seed"] for r in ok if r["V_error"] > max(V_LIMIT, V_ERRORS * r["V_stated"])]
     straight = [r["seed"] for r in ok if r["linear"] and (r["drift_gain"] or 0.0) > BENT]
     small = [r["seconds"] for r in rows if r["dimension"] <= 4 and r["pairs"] <= 300_000]

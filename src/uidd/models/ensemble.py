@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import equinox as eqx
@@ -34,6 +35,7 @@ class Ensemble:
             component are given, and zero elsewhere.
         recorded: Recorded states in the user's coordinates, in order.
         in_place: Whether the recording is stationary, as far as it tells.
+        observed: The time that all recorded paths take together; infinite if it is not known.
         unseen: In k_B per unit time: the error of the rate from currents too weak for the model to hold them.
         result: How the fit ended: members around a model that did not settle mean nothing.
         bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
@@ -48,6 +50,7 @@ class Ensemble:
     unseen: float = 0.0
     bendable: Model | None = None
     in_place: bool = True
+    observed: float = float("inf")
 
     @classmethod
     def none(cls, center: Model) -> "Ensemble":
@@ -76,6 +79,7 @@ class Ensemble:
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
         ended = {"result": self.result.code, "message": self.result.message, "unseen": self.unseen}
         ended["stationary"] = self.in_place
+        ended["observed"] = self.observed if isfinite(self.observed) else None
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         beside = []
         if self.bendable is not None:
@@ -100,4 +104,5 @@ class Ensemble:
         return cls(
             center, *rows, recorded=recorded, result=ended, unseen=unseen, bendable=bendable,
             in_place=bool(container.header["stationary"]),
+            observed=float(container.header.get("observed") or "inf"),
         )  # fmt: skip

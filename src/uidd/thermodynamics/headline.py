@@ -65,7 +65,7 @@ def entropy_production(
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, the whole of what was put back, the error of the
-    states, and what a current could dissipate that is too weak for the model to hold it. Over draws from
+    states, and what a current could dissipate that the residuals hide. Over draws from
     e^-V the spread holds what V could be that the data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
@@ -104,6 +104,10 @@ def entropy_production(
     plug_in = rates(unit, here)[1].reshape(chains.shape[:2]).mean(axis=1)
     monte_carlo = float(plug_in.std(ddof=1) / len(plug_in) ** 0.5) if len(plug_in) > 1 else float("nan")
     rate = float(plug_in.mean())
+    if over_recorded:
+        some = jnp.asarray(unit[:: max(1, len(unit) // COMPARED)], jnp.result_type(float))
+        forgets = np.asarray(_forgetting(own.unravelled(own.vector), own.frozen, some), np.float64)
+        monte_carlo = max(monte_carlo, error_of_mean(*forgets, ensemble.observed / time) / time)
     if not len(ensemble):
         return Estimate(rate, monte_carlo, Result("no_ensemble", "The error holds only that of the draws."))
 
@@ -139,6 +143,23 @@ def entropy_production(
     error = np.sqrt(spread + np.var(even) + put_back**2 + monte_carlo**2 + ensemble.unseen**2)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), float(error), result)
+
+
+def error_of_mean(values: np.ndarray, changes: np.ndarray, total_time: float) -> float:
+    """Of a mean of s over a time T in which paths may not have forgotten where they began.
+
+    The system forgets s within tau = Var s / <grad s . M grad s>, or later (a Rayleigh quotient), and a mean
+    over T has the variance Var s 2 tau / T. Many short paths look like as many independent states; but where
+    they begin is the experimenter's choice, and what the dynamics says of its stationary state is no more
+    than this.
+
+    Args:
+        values: s of some states.
+        changes: grad s . M grad s there.
+        total_time: T.
+    """
+    variance, rate = float(np.var(values)), float(np.mean(changes))
+    return variance * float(np.sqrt(2 / (rate * total_time))) if rate > 0 else 0.0
 
 
 def judged(ensemble: Ensemble, chains: np.ndarray) -> Result:
@@ -191,3 +212,15 @@ def _evaluated(stacked, frozen, states):
         )
 
     return jax.lax.map(one, stacked)
+
+
+@compiled
+def _forgetting(chosen, frozen, states):
+    """s, and grad s . M grad s."""
+    dynamics = eqx.combine(chosen, frozen)
+
+    def one(z):
+        s, slope = jax.value_and_grad(lambda z: local_entropy_production(dynamics, z))(z)
+        return s, slope @ dynamics.dissipation(z) @ slope
+
+    return jax.lax.map(one, states, batch_size=4096)

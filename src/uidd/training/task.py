@@ -135,7 +135,7 @@ class Task:
                 model, weights, found.solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
-            ensemble = replace(ensemble, in_place=is_stationary(self.data))
+            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -199,7 +199,7 @@ class Task:
             some = every.some(LOOKED_AT, np.random.default_rng(self.seed))
             solution: Solution = known(own, likelihood, some, rim, seed=self.seed, total=len(every))
             ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
-            ensemble = replace(ensemble, in_place=is_stationary(self.data))
+            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
         kept = best_epoch(history[1:]) if left else history[0]
         test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
