@@ -1,5 +1,7 @@
 """The log-posterior as a quadratic: its maximum, its evidence, and what falls on the rim."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -59,15 +61,17 @@ def test_effective_coefficients_are_those_that_the_data_set():
     assert found == pytest.approx(4 * (1 / 2 + 10 / 11))
 
 
-def test_what_a_group_could_be_worth_goes_as_the_root_of_its_number():
+def test_what_a_group_could_be_worth_if_it_is_anything():
     """Of n numbers, each as large as its noise. In the size t = l^(-1/2) the evidence is -n t^4 / 4 where n
-    is large, the worth n t^2 / 2, and <t^4> = 1 / n: the root mean square is half the root of n."""
+    is large, and the worth n t^2 / 2. With B = int e^evidence dt = Gamma(5/4) (4 / n)^(1/4) there is
+    something with probability B / (1 + B), and then <t^4> = 1 / n."""
     n = 10_000
+    B = math.gamma(1.25) * (4 / n) ** 0.25
     evidence = GroupEvidence(np.ones(n), np.ones(n))
-    assert evidence.hidden(1e-2, 1e10) == pytest.approx(n**0.5 / 2, rel=0.05)
-    # Numbers that are much larger than their noise are what they are.
-    seen = GroupEvidence(np.ones(n), np.full(n, 4.0))
-    assert seen.hidden(1e-2, 1e10) == pytest.approx(n * (16 - 1) / 2, rel=0.02)
+    assert evidence.hidden(1.0, 1e10) == pytest.approx((B / (1 + B)) ** 0.5 * n**0.5 / 2, rel=0.05)
+    # Numbers that are larger than their noise, without doubt, are what they are.
+    seen = GroupEvidence(np.ones(n), np.full(n, 1.3))
+    assert seen.hidden(1.0, 1e10) == pytest.approx(n * (1.69 - 1) / 2, rel=0.05)
 
 
 @pytest.mark.parametrize(("owner", "strength", "kept"), [(0, 0.18, True), (2, 0.18, False), (2, 1.0, True)])

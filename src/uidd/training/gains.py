@@ -25,8 +25,8 @@ STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
 # Pairs of a sum at a time, and random signs that show how sums go together.
 CHUNK, PROBES = 8192, 8
-# Of one degree of freedom: precisions from ten times its noise down to nothing.
-LARGEST_SHARE, SMALLEST_SHARE = 1e-2, 1e8
+# Of one degree of freedom: precisions of what is as large as its noise, and of nothing.
+AS_LARGE, NOTHING = 1.0, 1e8
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Misfit:
     Attributes:
         chance: Of as much if none is left, at most.
         nats: What is left, as far as features of the state hold it; on average it is zero if none is.
-        hidden: What could be left, as a root mean square: the noise of many features hides much.
+        hidden: What smooth features could hold, as a root mean square: the noise of many hides much.
     """
 
     chance: float
@@ -112,7 +112,8 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
     z = _whitened(start)
     found = [_left(np.concatenate([z, f], axis=1), residuals) for _, f in _features(_bounded(z))]
     real = max(found, key=lambda each: (-each.chance, each.nats))
-    return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), max(each.hidden for each in found))
+    # Steps as fine as you like would hide as much as you like: smooth drifts, of products, are asked for.
+    return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
 
 
 def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
@@ -140,7 +141,7 @@ def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
     return Misfit(
         chance=float(scipy.stats.chi2.sf(each * count, count)),
         nats=float(t.sum() - t.size) / 2,
-        hidden=t.size / count * evidence.hidden(LARGEST_SHARE, SMALLEST_SHARE),
+        hidden=t.size / count * evidence.hidden(AS_LARGE, NOTHING),
     )
 
 

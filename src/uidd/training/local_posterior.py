@@ -98,13 +98,16 @@ class GroupEvidence:
     def hidden(self, low: float, high: float) -> float:
         """How many nats it could be worth, as a root mean square.
 
-        The data have a say in l: its probability goes as e^evidence, where all sizes of the coefficients,
-        l^(-1/2), are as likely before.
+        Before the data speak it is as likely to be nothing as to be something, and then all sizes of the
+        coefficients, l^(-1/2), up to that of the lower bound are as likely. The evidence says the rest.
         """
-        tried = np.exp(np.linspace(np.log(low), np.log(high), GRIDS[0]))
-        evidence = self(tried)
-        weight = np.exp(evidence - evidence.max()) / np.sqrt(tried)
-        return float(np.sqrt(np.sum(weight * self.nats(tried) ** 2) / weight.sum()))
+        tried = np.linspace(np.log(low), np.log(high), GRIDS[0] ** 2)
+        l = np.exp(tried)  # noqa: E741
+        share = np.sqrt(low / l) / 2 * (tried[1] - tried[0])  # of sizes, between two precisions
+        evidence = self(l)
+        most = max(float(evidence.max()), 0.0)
+        something = share * np.exp(evidence - most)
+        return float(np.sqrt(np.sum(something * self.nats(l) ** 2) / (np.exp(-most) + something.sum())))
 
 
 @dataclass(frozen=True)
