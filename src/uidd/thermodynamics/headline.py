@@ -106,8 +106,8 @@ def entropy_production(
     rate = float(plug_in.mean())
     if over_recorded:
         some = jnp.asarray(unit[:: max(1, len(unit) // COMPARED)], jnp.result_type(float))
-        forgets = np.asarray(_forgetting(own.unravelled(own.vector), own.frozen, some), np.float64)
-        monte_carlo = max(monte_carlo, error_of_mean(*forgets, ensemble.observed / time) / time)
+        s, changes = np.asarray(_forgetting(own.unravelled(own.vector), own.frozen, some), np.float64)
+        monte_carlo = max(monte_carlo, error_of_mean(s, changes, ensemble.observed / time) / time)
     if not len(ensemble):
         return Estimate(rate, monte_carlo, Result("no_ensemble", "The error holds only that of the draws."))
 

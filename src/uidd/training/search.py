@@ -23,7 +23,7 @@ from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noi
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import MEANINGLESS, TIGHTEST
+from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .sample import Sample
 from .scores import mean_loss, whitened
@@ -56,6 +56,7 @@ class Found:
         likelihood: The transition density that was used.
         tests: Whether the drift bends and the noise varies.
         result: Whether the search settled.
+        left_out: Nats that groups of W could gain which are not in the model, as a root mean square.
         could_bend: Of a model without networks: the same with all of them at zero, and what is known of it.
     """
 
@@ -66,6 +67,7 @@ class Found:
     likelihood: AbstractLikelihood
     tests: tuple[Gain, ...]
     result: Result
+    left_out: float
     could_bend: tuple[Coefficients, Solution] | None
 
 
@@ -147,6 +149,10 @@ class Search:
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
         likelihood, result = self.likelihood_of(leg), Result()
+        doubted = bool(leg.on) and "circulation" in self.candidates.possible
+        if "circulation" in leg.on:
+            own = weights.group_owner == COMPONENTS.index("circulation")
+            doubted = bool((solution.precision[own] > MEANINGLESS * weights.usual_precision[own]).any())
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
@@ -161,6 +167,8 @@ class Search:
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
+            # All gains up to what is asked of a group are as likely.
+            left_out=DOUBT / 3**0.5 if doubted else 0.0,
             could_bend=could_bend,
         )
 

@@ -17,7 +17,7 @@ from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import Checks, checked
-from .ensemble import draw_ensemble
+from .ensemble import draw_ensemble, unseen_rate
 from .gauss_newton import LOOKED_AT, Solution, known
 from .hidden_layers import train_hidden_layers
 from .history import best_epoch, is_better
@@ -135,7 +135,10 @@ class Task:
                 model, weights, found.solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
-            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
+            left_out = unseen_rate(found.left_out, self.train.total_time)
+            ensemble = replace(
+                ensemble, unseen=left_out, in_place=is_stationary(self.data), observed=self.data.total_time
+            )
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -211,7 +214,7 @@ class Task:
         result = checks.result if result.successful else result
         return Fit(
             model=ensemble.center,
-            ensemble=replace(ensemble, result=result, unseen=checks.unseen),
+            ensemble=replace(ensemble, result=result, unseen=float(np.hypot(ensemble.unseen, checks.unseen))),
             history=history,
             result=result,
             seconds=time.monotonic() - self.begun,
