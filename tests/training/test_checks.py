@@ -99,3 +99,10 @@ def test_frames_too_far_apart_are_told_from_jumps(dt, names):
     found = checked(Model(unit, spec, Scaling.identity(1)), Cubature(4, 4), data)
     assert failed(found) & {"coarse", "tails"} == names, str(found)
     assert found.result == ("coarse" if names else "ok")
+
+
+def test_the_size_of_a_misfit_that_was_not_found_is_not_told(model):
+    good, bad = (checked(model, EulerMaruyama(), paths(model, **each)) for each in ({}, {"observed": 0.1}))
+    assert "size" not in str(good) and "kT" not in str(good)
+    (memory,) = (line for line in bad if line.name == "memory")
+    assert memory.off.endswith("kT") and memory.off in str(bad)

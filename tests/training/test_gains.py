@@ -7,6 +7,7 @@ import pytest
 
 from uidd.training.gains import (
     LARGEST_CHANCE,
+    Misfit,
     drift_gain,
     drift_misfit,
     folds_of,
@@ -110,3 +111,10 @@ def test_a_drift_that_is_spread_over_many_features_is_measured():
     # 83 features of six residuals: the noise of the sum is the root of half of their number.
     assert abs(found.nats - 300) < 4 * np.hypot((83 * 6 / 2) ** 0.5, 600**0.5)
     assert abs(found.hidden / found.nats - 1) < 0.3
+
+
+def test_too_few_pairs_and_no_noise_say_nothing():
+    few, none = np.random.default_rng(0).standard_normal((10, 2)), np.zeros((6000, 2))
+    assert drift_misfit(few, few) == Misfit(1.0, 0.0, 0.0)
+    still = drift_misfit(np.random.default_rng(0).standard_normal((6000, 2)), none)
+    assert still.chance == 1.0 and still.nats == 0.0 and np.isfinite(still.hidden)

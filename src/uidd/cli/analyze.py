@@ -123,5 +123,5 @@ def _checks_table(analysis: "Analysis"):
         table.add_column(name)
     for line in analysis.checks:
         advice = [] if all_pass else ["" if line.passed else line.advice]
-        table.add_row(line.name, line.verdict, f"{line.chance:.2g}", f"{line.size:.2g} {line.unit}", *advice)
+        table.add_row(line.name, line.verdict, f"{line.chance:.2g}", line.off or "-", *advice)
     return table

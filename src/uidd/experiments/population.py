@@ -62,7 +62,7 @@ def side_by_side(workers: int) -> ProcessPoolExecutor:
 
 def _keep_to(cores: Any) -> None:
     """Take a core, and give it back to whoever comes after."""
-    if hasattr(os, "sched_setaffinity"):
+    if hasattr(os, "sched_setaffinity"):  # macOS and Windows have no such call: threads share the cores there
         own, k = sorted(os.sched_getaffinity(0)), cores.get()
         Finalize(None, cores.put, args=(k,), exitpriority=10)
         os.sched_setaffinity(0, {own[k % len(own)]})

@@ -101,7 +101,7 @@ def checks_section(model: Model, analysis: Analysis) -> Section:
     if not len(analysis.checks):
         return Section(title, "", after="<p>Not asked: this likelihood leaves no residuals to look at.</p>")
     intro = (
-        "Residuals of held-out transitions are independent standard normal numbers if the model is right. "
+        "Residuals are independent standard normal numbers if the model is right. "
         "The chance is that of a misfit as large for a right model; the size says by how much V, or the "
         "rate, could be off. <b>small</b>: real, but too small to matter."
     )
@@ -112,7 +112,10 @@ def checks_section(model: Model, analysis: Analysis) -> Section:
             f"{words(line.name)}</span>",
             words(line.verdict),
             number(line.chance, 2),
-            f"{number(line.size, 2)} {rate_unit(model) if line.name == 'work' else 'kT'}",
+            # Of a misfit that was not found the size is noise.
+            f"{number(line.size, 2)} {rate_unit(model) if line.name == 'work' else 'kT'}"
+            if line.verdict != "ok"
+            else "-",
             *([] if all_pass else ["" if line.passed else text(line.advice)]),
         ]
         for line in analysis.checks

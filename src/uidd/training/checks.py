@@ -63,12 +63,14 @@ class Check:
         return self.verdict in ("ok", "small")
 
     @property
-    def unit(self) -> str:
-        """Of the size."""
-        return "k_B per unit time" if self.name == "work" else "kT"
+    def off(self) -> str:
+        """The size in words; of a misfit that was not found it is noise, and is not told."""
+        unit = "k_B per unit time" if self.name == "work" else "kT"
+        return "" if self.verdict == "ok" else f"{self.size:.2g} {unit}"
 
     def __str__(self) -> str:
-        words = f"{self.name}: {self.verdict} (chance {self.chance:.2g}, size {self.size:.2g} {self.unit})"
+        size = f", size {self.off}" if self.off else ""
+        words = f"{self.name}: {self.verdict} (chance {self.chance:.2g}{size})"
         return words if self.passed else f"{words}. {self.advice}"
 
 
@@ -134,7 +136,7 @@ def checked(
     unit = model.scaling.transitions_to_unit(pairs)
     block = np.arange(len(place)) * BLOCKS // len(place)
     own = Coefficients.of(model.unit)
-    xi = _residuals(own, likelihood, unit)
+    xi = residuals(own, likelihood, unit)
     D, dt = xi.shape[1], float(np.mean(unit.dt))
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
@@ -145,7 +147,7 @@ def checked(
         stride = -(-len(fitted.dt) // (MOST_PAIRS - len(xi)))
         some = Transitions(*(part[::stride] for part in fitted))
         looked_at = Transitions(*(np.concatenate(parts) for parts in zip(unit, some, strict=True)))
-        left = np.concatenate([xi, _residuals(own, likelihood, some)])
+        left = np.concatenate([xi, residuals(own, likelihood, some)])
     misfit = drift_misfit(looked_at.start, left)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
     unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
@@ -153,7 +155,7 @@ def checked(
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):
         made = _made_by(model.unit, unit)
-        own_xi = _residuals(own, likelihood, made)
+        own_xi = residuals(own, likelihood, made)
         misfit = drift_misfit(made.start, own_xi)
         coarse = _worst(
             _tails(own_xi),
@@ -221,7 +223,8 @@ def _moments(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
     return np.mean(each**3, axis=0), np.mean(each**4, axis=0) - 3, 6 / len(xi), 24 / len(xi)
 
 
-def _residuals(own: Coefficients, likelihood: AbstractGaussian, pairs: Transitions) -> np.ndarray:
+def residuals(own: Coefficients, likelihood: AbstractGaussian, pairs: Transitions) -> np.ndarray:
+    """White noise if the model is right, for pairs in unit-size coordinates."""
     block = np.arange(len(pairs.dt)) * BLOCKS // len(pairs.dt)
     xi = whitened(own, own.vector, likelihood, Sample(pairs, block, BLOCKS)).noise
     return np.clip(np.nan_to_num(xi), -8, 8)

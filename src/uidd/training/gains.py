@@ -23,6 +23,8 @@ MOST_PRODUCTS, MOST_PAIRS = 500, 300_000
 STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
 # Ridges are those that suit a bend of so many nats over all pairs; without bound, none.
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
+# Pairs for every feature of a regression.
+FEWEST_EACH = 4
 # Pairs of a sum at a time, and random signs that show how sums go together.
 CHUNK, PROBES = 8192, 8
 # Of one degree of freedom: precisions of what is as large as its noise, and of nothing.
@@ -103,14 +105,17 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
 
     Along each of p orthogonal combinations y of the features, sum(y xi)^2 / sum(y^2 xi^2) is chi-squared of
     one degree of freedom if nothing is left, wherever the noise is larger or smaller than the model says
-    (White 1980).
-    What a drift of n nats adds to their sum is 2 n, whatever combination it is, beside a noise of the root
-    of 2 p.
-    The fit has taken its own coefficients out of the residuals of the pairs that it saw: with these the sum
-    is smaller, and the chance no less than it should be.
+    (White 1980). What a drift of n nats adds to their sum is 2 n, whatever combination it is, beside a noise
+    of the root of 2 p. The fit has taken its own coefficients out of the residuals of the pairs that it saw:
+    with these the sum is smaller, and the chance no less than it should be.
+
+    Features of which there are more than a quarter of the pairs are not asked.
     """
     z = _whitened(start)
-    found = [_left(np.concatenate([z, f], axis=1), residuals) for _, f in _features(_bounded(z))]
+    asked = (np.concatenate([z, f], axis=1) for _, f in _features(_bounded(z)))
+    found = [_left(X, residuals) for X in asked if len(X) >= FEWEST_EACH * X.shape[1]]
+    if not found:
+        return Misfit(1.0, 0.0, 0.0)
     real = max(found, key=lambda each: (-each.chance, each.nats))
     # Steps as fine as you like would hide as much as you like: smooth drifts, of products, are asked for.
     return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
@@ -127,7 +132,8 @@ def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
         y = X[rows] @ turned
         sums += y.T @ xi[rows]
         squares += (y**2).T @ xi[rows] ** 2
-    t = sums**2 / np.maximum(squares, 1e-30)
+    squares = np.maximum(squares, 1e-30)
+    t = sums**2 / squares
     # Where the noise varies the sums go together, as if they were fewer: n^2 / |C|^2 with C their
     # correlations, whose size is seen in what they do to random signs.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, *t.shape)) / np.sqrt(squares)
@@ -136,7 +142,8 @@ def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
         y = X[rows] @ turned
         carried += y.T @ (xi[rows] ** 2 * (y @ signs))
     together = np.sum((carried / np.sqrt(squares)) ** 2) / PROBES / t.size
-    count, each = max(t.size / together, 1.0), float(t.mean())
+    # The diagonal of C alone is n.
+    count, each = max(t.size / max(together, 1.0), 1.0), float(t.mean())
     evidence = GroupEvidence(np.ones(round(count)), np.full(round(count), each**0.5))
     return Misfit(
         chance=float(scipy.stats.chi2.sf(each * count, count)),
@@ -182,7 +189,7 @@ def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.nda
     left = np.clip(left, -limit, limit)
     left = np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
     members = [fold == k for k in range(FOLDS) if (fold == k).any()]
-    if len(members) < 2 or len(left) < 4 * X.shape[1]:
+    if len(members) < 2 or len(left) < FEWEST_EACH * X.shape[1]:
         return []
     grams, products = zip(*((X[m].T @ X[m], X[m].T @ left[m]) for m in members), strict=True)
     whole, all_products = np.sum(grams, axis=0), np.sum(products, axis=0)
