@@ -11,9 +11,10 @@ from uidd.data import Transitions
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
 from uidd.models.coefficients import COMPONENTS
-from uidd.training import scores
+from uidd.training import information
+from uidd.training.information import fisher
 from uidd.training.sample import Sample
-from uidd.training.scores import fisher, log_densities, mean_loss
+from uidd.training.scores import log_densities, mean_loss
 
 
 def linear(dimension, random_dynamics, pairs=4096):
@@ -45,8 +46,8 @@ def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, ra
     missing factor of four is beyond."""
     weights, data = linear(dimension, random_dynamics)
     everything = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
-    monkeypatch.setattr(scores, "MOST_PRODUCTS", 1)
-    monkeypatch.setattr(scores, "FEWEST_PAIRS", 1024)
+    monkeypatch.setattr(information, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(information, "FEWEST_PAIRS", 1024)
     some = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
     seen = everything > 0
     assert seen.any() and (some[~seen] == 0).all()

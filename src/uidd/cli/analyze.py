@@ -117,7 +117,7 @@ def _checks_table(analysis: "Analysis"):
     """What held-out transitions say, a line each."""
     from rich.table import Table
 
-    table = Table(title="Held-out transitions", title_justify="left")
+    table = Table(title="Checks of the fit", title_justify="left")
     all_pass = all(line.passed for line in analysis.checks)
     for name in ("check", "verdict", "chance", "V or rate off by", *([] if all_pass else ["what to do"])):
         table.add_column(name)

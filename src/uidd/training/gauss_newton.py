@@ -7,10 +7,11 @@ import numpy as np
 from ..likelihood import AbstractLikelihood
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
+from .information import fisher
 from .local_posterior import LocalPosterior, prior
 from .rim import Rim
 from .sample import Sample
-from .scores import BELOW_MEDIAN, Scores, fisher, log_densities, scores, values
+from .scores import BELOW_MEDIAN, Scores, log_densities, scores, values
 
 # Pairs that tell where the middle of the log-densities is.
 LOOKED_AT = 32_768

@@ -1,0 +1,151 @@
+"""The Fisher information: how well the data could know each coefficient."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from .._programs import compiled
+from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
+from ..models import Coefficients
+from ..models.coefficients import COMPONENTS
+from .sample import SEGMENT, Sample
+from .scores import CHUNK, gradients_of, in_chunks
+
+# Of the Jacobian of one transition's mean and covariance that are formed at once.
+MOST_ROWS = 9
+# Rows of J for every coefficient: what J^T J says of any direction is then off by a quarter at most, since
+# eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2), and a step leaves the square of
+# that. And products in all.
+ROWS_EACH, MOST_PRODUCTS = 64, 2 * 10**11
+FEWEST_PAIRS = 8192
+
+
+def fisher(
+    weights: Coefficients,
+    vector: np.ndarray,
+    likelihood: AbstractLikelihood,
+    data: Sample,
+    *,
+    seed: int,
+    of: str | None = None,
+) -> np.ndarray:
+    """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
+
+    Under the recorded ones g g^T would be as large where the model is still wrong, and steps too small
+    there, and noisy elsewhere. For a Gaussian density it is known, J^T J; in many dimensions J is seen
+    through some random combinations of its rows, and for other densities next states are drawn.
+
+    Some pairs are enough, if those where few start are among them: each stands for as many as were passed
+    over in its favour. Among pairs as they come, rare places have so few that the information there is next
+    to unknown, and steps go astray.
+
+    Args:
+        weights: The coefficients.
+        vector: Their values.
+        likelihood: The transition density.
+        data: Pairs.
+        seed: Of the pairs that are looked at.
+        of: The component whose coefficients are asked about; the rows of others stay zero. All by default.
+    """
+    chosen, key = weights.unravelled(vector), jax.random.key(seed)
+    total = np.zeros((len(vector), len(vector)))
+    columns = _columns(weights, of)
+    seen, stands_for = data.evenly(
+        _pairs_of_information(len(columns), likelihood, data), np.random.default_rng([seed, 1])
+    )
+    size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
+    for index, (pairs, count, _) in enumerate(seen.segments(size)):
+        start, _, dt = pairs
+        share = stands_for[index * size : index * size + count]
+        keys = jax.random.split(jax.random.fold_in(key, index), size)
+        if isinstance(likelihood, AbstractGaussian):
+            for first, last, begin, end in _parts_of_rows(weights, columns, likelihood, start.shape[1]):
+                rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys, first, last, begin, end)
+                total[begin:end, begin:end] += _squared(np.asarray(rows)[:count], share)
+        else:
+            drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
+            rows = gradients_of(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
+            total += _squared(np.asarray(rows)[:count], share)
+    return total
+
+
+def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """J^T J of all pairs, `(pairs, rows, p)`, each counted `share` times."""
+    finite = np.isfinite(rows).all(axis=(1, 2))
+    rows, share = rows[finite], share[finite]
+    # Where the model is still wild, one pair must not seem to know more than all others together.
+    largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    usual = 100 * np.median(largest) if len(largest) else 1.0
+    # In double precision: directions that the data hardly see must not turn negative.
+    factor = np.sqrt(share) * np.minimum(1.0, usual / np.maximum(largest, 1e-30))
+    tame = rows * factor[:, None, None].astype(np.float64)
+    flat = tame.reshape(-1, rows.shape[-1])
+    return flat.T @ flat
+
+
+def _columns(weights: Coefficients, component: str | None) -> range:
+    """The coefficients of a component, which follow each other, or all."""
+    if component is None:
+        return range(len(weights.component))
+    own = np.flatnonzero(weights.component == COMPONENTS.index(component))
+    return range(int(own[0]), int(own[-1]) + 1) if len(own) else range(0)
+
+
+def _parts_of_rows(weights: Coefficients, columns: range, likelihood: AbstractGaussian, dimension: int):
+    """Where rows of J begin and end, and the columns in which these are not zero.
+
+    Of Euler's density sigma alone makes the covariance, whose rows are most of J.
+    """
+    rows = dimension + dimension * (dimension + 1) // 2
+    if not isinstance(likelihood, EulerMaruyama):
+        return [(0, rows, columns.start, columns.stop)]
+    sigma = _columns(weights, "diffusion")
+    parts = [(0, dimension, columns), (dimension, rows, range(*_common(columns, sigma)))]
+    return [(first, last, own.start, own.stop) for first, last, own in parts if len(own)]
+
+
+def _common(one: range, other: range) -> tuple[int, int]:
+    return max(one.start, other.start), min(one.stop, other.stop)
+
+
+def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
+    """Of one pair, in all columns: the numbers in mean and covariance, or one draw."""
+    dimension = data.pairs.start.shape[1]
+    if isinstance(likelihood, EulerMaruyama):
+        return dimension
+    return dimension + dimension * (dimension + 1) // 2 if isinstance(likelihood, AbstractGaussian) else 1
+
+
+def _pairs_of_information(p: int, likelihood: AbstractLikelihood, data: Sample) -> int:
+    rows = min(_rows_of(likelihood, data), MOST_ROWS)
+    enough = min(ROWS_EACH * p, MOST_PRODUCTS // p**2) // rows
+    return max(FEWEST_PAIRS, enough)
+
+
+@compiled
+def _drawn(chosen, frozen, likelihood, start, dt, keys):
+    dynamics = eqx.combine(chosen, frozen)
+    return in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)
+
+
+@compiled
+def _rows(chosen, frozen, likelihood, start, dt, keys, first, last, begin, end):
+    """J for every pair, `(n, rows, columns)`, where it has many rows some combinations with random signs."""
+    vector, unravel = ravel_pytree(chosen)
+    rows = last - first
+
+    def one(z, h, key):
+        _, root = likelihood.moments(eqx.combine(chosen, frozen), z, h)
+
+        def y(vector):
+            return likelihood.deviations(eqx.combine(unravel(vector), frozen), z, h, root)[first:last]
+
+        pullback = jax.vjp(y, vector)[1]
+        mixed = jnp.eye(rows, dtype=z.dtype)
+        if rows > MOST_ROWS:
+            mixed = jax.random.rademacher(key, (MOST_ROWS, rows), z.dtype) / MOST_ROWS**0.5
+        return jax.vmap(pullback)(mixed)[0][:, begin:end]
+
+    return in_chunks(one, start, dt, keys)
