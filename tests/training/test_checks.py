@@ -8,7 +8,8 @@ import pytest
 from uidd.data import Scaling, Trajectories
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients, Model
-from uidd.training.checks import Checks, checked
+from uidd.training.checks import checked
+from uidd.training.verdicts import Checks
 
 DT, PATHS, FRAMES = 0.02, 100, 300
 

@@ -1,7 +1,5 @@
 """Maximum-likelihood training: start, loop, checkpoints."""
 
-from .checks import Check as Check
-from .checks import Checks as Checks
 from .ensemble import draw_ensemble as draw_ensemble
 from .fit import fit as fit
 from .gains import Gain as Gain
@@ -18,3 +16,5 @@ from .records import Trained as Trained
 from .replicas import Replicas as Replicas
 from .replicas import fit_replicas as fit_replicas
 from .trainable import Trainable as Trainable
+from .verdicts import Check as Check
+from .verdicts import Checks as Checks

@@ -8,9 +8,9 @@ from ..data import Trajectories
 from ..dynamics import AbstractDrift
 from ..likelihood import AbstractLikelihood
 from ..models import Ensemble, Model
-from .checks import Checks
 from .gains import Gain
 from .history import EpochRecord
+from .verdicts import Checks
 
 M = TypeVar("M", bound=AbstractDrift)
 

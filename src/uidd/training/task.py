@@ -16,7 +16,7 @@ from ..dynamics import AbstractEquation, ComponentDynamics
 from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
-from .checks import Checks, checked
+from .checks import checked
 from .ensemble import draw_ensemble, unseen_rate
 from .gauss_newton import LOOKED_AT, Solution, known
 from .hidden_layers import train_hidden_layers
@@ -34,6 +34,7 @@ from .search import Search
 from .stationarity import is_stationary, recorded_states
 from .telling_coordinates import has_frame, in_frame, telling_coordinates
 from .trainable import Trainable
+from .verdicts import Checks
 
 MOST_HELD_OUT_PAIRS = 50_000
 MOST_BLOCKS, FEWEST_BLOCKS = 200, 50
