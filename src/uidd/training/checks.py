@@ -11,7 +11,7 @@ from ..dynamics import AbstractDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
 from .ensemble import unseen_rate
-from .gains import Misfit, drift_misfit, folds_of, noise_gain
+from .gains import Misfit, drift_misfit, noise_misfit
 from .sample import Sample
 from .scores import whitened
 from .verdicts import ADVICE, Check, Checks
@@ -33,8 +33,8 @@ def checked(
     If the model is right they are independent standard normal numbers, whatever the state was; but for what
     the likelihood makes of frames that are far apart, which steps that the model makes itself show, too.
 
-    A drift that is left is looked for in the pairs that were fitted, too: there are many more of them, and a
-    fit makes their residuals smaller, never larger.
+    What is left of drift and noise is looked for in the pairs that were fitted, too: there are many more of
+    them, and a fit makes their residuals smaller, never larger.
 
     Args:
         model: The fitted one.
@@ -46,14 +46,12 @@ def checked(
         return Checks()
     pairs, place, follows = _consecutive(test)
     unit = model.scaling.transitions_to_unit(pairs)
-    block = np.arange(len(place)) * BLOCKS // len(place)
     own = Coefficients.of(model.unit)
     xi = residuals(own, likelihood, unit)
     D, dt = xi.shape[1], float(np.mean(unit.dt))
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
     steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
-    noise = _noise_misfit(unit.start, xi, folds_of(block))
     looked_at, left = unit, xi
     if fitted is not None and len(xi) < MOST_PAIRS:
         stride = -(-len(fitted.dt) // (MOST_PAIRS - len(xi)))
@@ -62,6 +60,7 @@ def checked(
         left = np.concatenate([xi, residuals(own, likelihood, some)])
     misfit = drift_misfit(looked_at.start, left)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
+    noise = _noise(looked_at.start, left)
     unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
     coarse, own_xi = (1.0, 0.0), None
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
@@ -72,7 +71,7 @@ def checked(
         coarse = _worst(
             _tails(own_xi),
             (misfit.chance, _size_of_drift(misfit, len(own_xi), steepness)),
-            _noise_misfit(made.start, own_xi, folds_of(np.arange(len(own_xi)))),
+            _noise(made.start, own_xi),
         )
     lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
     lines.append(_line("memory", *_memory(xi, follows)))
@@ -87,10 +86,10 @@ def _size_of_drift(misfit: Misfit, count: int, steepness: float) -> float:
     return steepness * float(np.sqrt(2 * misfit.nats / count))
 
 
-def _noise_misfit(start: np.ndarray, xi: np.ndarray, fold: np.ndarray) -> tuple[float, float]:
+def _noise(start: np.ndarray, xi: np.ndarray) -> tuple[float, float]:
     """Chance and size, in kT, of a variance of residuals that depends on the state."""
-    gain = noise_gain(start, xi, fold)
-    return gain.chance, float(np.sqrt(4 * max(gain.nats, 0.0) / len(xi))) * xi.shape[1] / 2
+    misfit = noise_misfit(start, xi)
+    return misfit.chance, float(np.sqrt(4 * misfit.nats / len(xi))) * xi.shape[1] / 2
 
 
 def _worst(*found: tuple[float, float]) -> tuple[float, float]:

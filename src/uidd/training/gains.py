@@ -1,7 +1,7 @@
 """Does the drift bend, does the noise vary: what a regression gains on pairs that it was not fitted to."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb, exp
 
@@ -12,8 +12,8 @@ from ..components import Network
 from .local_posterior import GroupEvidence
 from .telling_coordinates import independent_components
 
-# Of calling for a network where none is needed, in one fit.
-LARGEST_CHANCE = 1e-4
+# Of calling for a network where none is needed: it costs time, and its prior switches it off.
+LARGEST_CHANCE = 0.01
 FOLDS = 8
 # Whitened states are themselves within so many standard deviations, and bounded beyond; residuals are cut.
 REACH, CUT = 4.0, 5.0
@@ -25,8 +25,8 @@ STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
 # Pairs for every feature of a regression.
 FEWEST_EACH = 4
-# Pairs of a sum at a time, and random signs that show how sums go together.
-CHUNK, PROBES = 8192, 8
+# Pairs of a sum at a time, and random signs that show how sums go together: that many are off by 2 %.
+CHUNK, SIGNS = 8192, 4096
 # Of one degree of freedom: precisions of what is as large as its noise, and of nothing.
 AS_LARGE, NOTHING = 1.0, 1e8
 
@@ -39,14 +39,20 @@ class Gain:
     larger: E e^gain <= 1, whatever it is and however many numbers it has. So by Markov's inequality a gain of
     g nats in one fold has a chance of e^-g at most, times the number of regressions tried. For the sum over
     folds, which share what they are fitted to, that is a guide and no bound: a linear data set in five
-    dimensions gained 11 nats. A network in vain costs time; its prior switches it off. Pairs of one path stay
-    in one fold, so that those fitted and those asked are apart.
+    dimensions gained 11 nats. Pairs of one path stay in one fold, so that those fitted and those asked are
+    apart.
+
+    A regression has to be fitted before it gains, and what is spread over many features it cannot fit. The
+    sum of squares of all features of what the simpler model leaves sees that there is something (`Misfit`);
+    it is the same sum that a fit is asked for afterwards. Either may call for a network: one in vain costs
+    time, and its prior switches it off.
 
     Attributes:
         what: `drift` or `noise`.
         features: The regression that gained most.
         nats: Its gain.
-        chance: e^-nats, times the number of regressions tried.
+        chance: Of as much if nothing is there: e^-nats, times the number of regressions tried, or that of the
+            sum of squares, twice the smaller one.
     """
 
     what: str
@@ -73,21 +79,31 @@ def drift_gain(start: np.ndarray, increment: np.ndarray, dt: np.ndarray, fold: n
         longer = (dt / dt.mean())[:, None]
         base = np.concatenate([base, longer * base, longer**2 * base], axis=1)
     target = increment / root
-    return _largest("drift", base, ((n, root * f) for n, f in _features(u)), target, fold)
+    found = _largest("drift", base, ((n, root * f) for n, f in _features(u)), target, fold)
+    return _or_else(found, drift_misfit(start, _residuals(base, target)))
 
 
 def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
     """What the best linear mean leaves of the increments, of unit covariance."""
     root = np.sqrt(dt)[:, None]
-    base = np.concatenate([np.ones_like(root), start], axis=1) * root
-    left = increment / root
-    left = left - base @ np.linalg.lstsq(base, left, rcond=None)[0]
+    return _residuals(np.concatenate([np.ones_like(root), start], axis=1) * root, increment / root)
+
+
+def _residuals(base: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """What a regression leaves, cut where it is far out, of unit covariance."""
+    left = target - base @ np.linalg.lstsq(base, target, rcond=None)[0]
+    limit = CUT * left.std(axis=0)
+    left = np.clip(left, -limit, limit)
     return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
+
+
+def _or_else(gain: Gain, misfit: "Misfit") -> Gain:
+    return replace(gain, chance=min(1.0, 2 * min(gain.chance, misfit.chance)))
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """How much of a drift is left in the residuals of a model, in nats of log-density over all pairs.
+    """How much the residuals of a model still hold, in nats of log-density over all pairs.
 
     Attributes:
         chance: Of as much if none is left, at most.
@@ -111,9 +127,18 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
 
     Features of which there are more than a quarter of the pairs are not asked.
     """
+    return _misfit(start, residuals)
+
+
+def noise_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
+    """Of variances and covariances of the residuals in products and steps of the states, likewise."""
+    return _misfit(start, _squares(residuals))
+
+
+def _misfit(start: np.ndarray, values: np.ndarray) -> Misfit:
     z = _whitened(start)
     asked = (np.concatenate([z, f], axis=1) for _, f in _features(_bounded(z)))
-    found = [_left(X, residuals) for X in asked if len(X) >= FEWEST_EACH * X.shape[1]]
+    found = [_left(X, values) for X in asked if len(X) >= FEWEST_EACH * X.shape[1]]
     if not found:
         return Misfit(1.0, 0.0, 0.0)
     real = max(found, key=lambda each: (-each.chance, each.nats))
@@ -121,8 +146,8 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
     return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
 
 
-def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
-    X, xi = X - X.mean(axis=0), residuals - residuals.mean(axis=0)
+def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
+    X, xi = X - X.mean(axis=0), values - values.mean(axis=0)
     values, vectors = np.linalg.eigh(X.T @ X)
     some = values > 1e-9 * values.max()
     turned = vectors[:, some] / np.sqrt(values[some])
@@ -136,12 +161,13 @@ def _left(X: np.ndarray, residuals: np.ndarray) -> Misfit:
     t = sums**2 / squares
     # Where the noise varies the sums go together, as if they were fewer: n^2 / |C|^2 with C their
     # correlations, whose size is seen in what they do to random signs.
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, *t.shape)) / np.sqrt(squares)
-    carried = np.zeros((PROBES, *t.shape))
+    probes = -(-SIGNS // t.size)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (probes, *t.shape)) / np.sqrt(squares)
+    carried = np.zeros((probes, *t.shape))
     for rows in parts:
         y = X[rows] @ turned
         carried += y.T @ (xi[rows] ** 2 * (y @ signs))
-    together = np.sum((carried / np.sqrt(squares)) ** 2) / PROBES / t.size
+    together = np.sum((carried / np.sqrt(squares)) ** 2) / probes / t.size
     # The diagonal of C alone is n.
     count, each = max(t.size / max(together, 1.0), 1.0), float(t.mean())
     evidence = GroupEvidence(np.ones(round(count)), np.full(round(count), each**0.5))
@@ -160,11 +186,16 @@ def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Ga
         residuals: What a model of the drift leaves, over the root of its covariance.
         fold: Of every pair.
     """
-    u, (i, j) = _bounded(_whitened(start)), np.tril_indices(residuals.shape[1])
-    cut = np.clip(residuals, -CUT, CUT)
-    squares = cut[:, i] * cut[:, j]
+    u = _bounded(_whitened(start))
     features = ((name, np.concatenate([u, f], axis=1)) for name, f in _features(u))
-    return _largest("noise", np.ones((len(u), 1)), features, squares, fold)
+    found = _largest("noise", np.ones((len(u), 1)), features, _squares(residuals), fold)
+    return _or_else(found, noise_misfit(start, residuals))
+
+
+def _squares(residuals: np.ndarray) -> np.ndarray:
+    """All products of two, cut where they are far out."""
+    cut, (i, j) = np.clip(residuals, -CUT, CUT), np.tril_indices(residuals.shape[1])
+    return cut[:, i] * cut[:, j]
 
 
 def folds_of(block: np.ndarray) -> np.ndarray:
@@ -184,10 +215,7 @@ def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.nda
     """Held-out gains of `base` and `extra` over `base` alone, one for each ridge."""
     extra = extra / (extra.std(axis=0) + 1e-12)
     X, used = np.concatenate([base, extra], axis=1), base.shape[1]
-    left = target - base @ np.linalg.lstsq(base, target, rcond=None)[0]
-    limit = CUT * left.std(axis=0)
-    left = np.clip(left, -limit, limit)
-    left = np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
+    left = _residuals(base, target)
     members = [fold == k for k in range(FOLDS) if (fold == k).any()]
     if len(members) < 2 or len(left) < FEWEST_EACH * X.shape[1]:
         return []
