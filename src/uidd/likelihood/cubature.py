@@ -41,6 +41,11 @@ class Cubature(AbstractGaussian):
         if self.order not in SCHEMES:
             fail("order", "2 or 4", repr(self.order))
 
+    @property
+    def finer(self) -> "Cubature":
+        """Stable where the drift is four times as stiff."""
+        return Cubature(4 * self.steps, 4)
+
     def evaluations(self, dimension: int) -> int:
         """Drift evaluations a transition.
 

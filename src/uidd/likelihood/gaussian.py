@@ -18,6 +18,11 @@ class AbstractGaussian(AbstractLikelihood):
     def moments(self, dynamics: AbstractEquation, start: State, dt: Scalar) -> tuple[State, Matrix]:
         """m - Z, which keeps its digits where Z is large, and the lower triangular L."""
 
+    @property
+    def finer(self) -> "AbstractGaussian | None":
+        """The same in finer steps, where there are any: for pairs that seem impossible."""
+        return None
+
     def log_density(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Scalar:
         """-|L^-1 (increment - m)|^2 / 2 - log det L - D/2 log(2 pi)."""
         shift, L = self.moments(dynamics, start, dt)

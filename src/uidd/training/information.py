@@ -29,6 +29,7 @@ def fisher(
     data: Sample,
     *,
     seed: int,
+    rows_each: int = ROWS_EACH,
     of: str | None = None,
 ) -> np.ndarray:
     """The information matrix E[g g^T], summed over pairs, where next states are the model's own.
@@ -47,13 +48,14 @@ def fisher(
         likelihood: The transition density.
         data: Pairs.
         seed: Of the pairs that are looked at.
+        rows_each: Of J for every coefficient.
         of: The component whose coefficients are asked about; the rows of others stay zero. All by default.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
     total = np.zeros((len(vector), len(vector)))
     columns = _columns(weights, of)
     seen, stands_for = data.evenly(
-        _pairs_of_information(len(columns), likelihood, data), np.random.default_rng([seed, 1])
+        _pairs_of_information(len(columns), rows_each, likelihood, data), np.random.default_rng([seed, 1])
     )
     size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
@@ -118,9 +120,9 @@ def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
     return dimension + dimension * (dimension + 1) // 2 if isinstance(likelihood, AbstractGaussian) else 1
 
 
-def _pairs_of_information(p: int, likelihood: AbstractLikelihood, data: Sample) -> int:
+def _pairs_of_information(p: int, rows_each: int, likelihood: AbstractLikelihood, data: Sample) -> int:
     rows = min(_rows_of(likelihood, data), MOST_ROWS)
-    enough = min(ROWS_EACH * p, MOST_PRODUCTS // p**2) // rows
+    enough = min(rows_each * p, MOST_PRODUCTS // p**2) // rows
     return max(FEWEST_PAIRS, enough)
 
 

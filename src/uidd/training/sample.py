@@ -32,7 +32,7 @@ class Sample:
         """At most `count` of them, at random."""
         if count >= len(self):
             return self
-        return self._at(generator.choice(len(self), count, replace=False))
+        return self.at(generator.choice(len(self), count, replace=False))
 
     def evenly(self, count: int, generator: np.random.Generator) -> tuple["Sample", np.ndarray]:
         """About `count` of them, half at random and half evenly over space, and how many each stands for.
@@ -51,9 +51,9 @@ class Sample:
         weight = (reach / reach.max()) ** start.shape[1]
         q = np.minimum(1.0, count / 2 * (1 / len(start) + weight / weight.sum()))
         chosen = np.flatnonzero(generator.random(len(start)) < q)
-        return some._at(chosen), len(self) / len(some) / q[chosen]
+        return some.at(chosen), len(self) / len(some) / q[chosen]
 
-    def _at(self, index: np.ndarray) -> "Sample":
+    def at(self, index: np.ndarray) -> "Sample":
         """Some pairs, in their order."""
         index = np.sort(index)
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)

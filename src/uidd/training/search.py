@@ -277,7 +277,8 @@ class Search:
             gaussian = isinstance(likelihood, AbstractGaussian)
             pairs, height = data, 0.0
             if gaussian:
-                made = whitened(weights, before, likelihood, data)
+                lean = self._lean(weights, solution, leg.on)
+                made = whitened(lean, lean.vector, likelihood, data)
                 pairs, height = made.straight, made.height - rim.cost(weights, before)
                 if best is not None and height + _relief(weights, solution, best[0]) < best[1] - ENOUGH:
                     # Pairs that a model makes straight hold something of it, the more the farther frames are
@@ -335,22 +336,32 @@ class Search:
 
     def _trimmed(self, leg: Leg, solution: Solution) -> tuple[Leg, Solution]:
         """Without the networks of sigma and W whose units have all been switched off."""
-        for name in [each for each in leg.on if each != "potential"]:
-            weights, k = Coefficients.of(self.dynamics_of(leg)), COMPONENTS.index(name)
-            own = weights.group_owner == k
-            if (solution.precision[own] < MEANINGLESS * weights.usual_precision[own]).any():
-                continue
-            on = tuple(each for each in leg.on if each != name)
-            if not on:
-                continue
-            smaller = Coefficients.of(self.candidates.continued(weights.dynamics(solution.vector), on))
-            solution = replace(solution.without(weights, k), vector=smaller.vector)
-            leg = replace(leg, on=on, vector=smaller.vector, precision=solution.precision)
-            if name == "diffusion":
-                # What looked like varying noise was a drift that was still rough.
-                left = Gain("noise", "", 0.0, 1.0)
-                leg = replace(leg, tests=tuple(left if each.what == "noise" else each for each in leg.tests))
+        weights = Coefficients.of(self.dynamics_of(leg))
+        on, smaller = self._needed(weights, solution, leg.on), self._lean(weights, solution, leg.on)
+        if on == leg.on:
+            return leg, solution
+        off = tuple(each for each in leg.on if each not in on)
+        solution = replace(solution.without(weights, off), vector=smaller.vector)
+        leg = replace(leg, on=on, vector=smaller.vector, precision=solution.precision)
+        if "diffusion" not in on:
+            # What looked like varying noise was a drift that was still rough.
+            left = Gain("noise", "", 0.0, 1.0)
+            leg = replace(leg, tests=tuple(left if each.what == "noise" else each for each in leg.tests))
         return leg, solution
+
+    def _needed(self, weights: Coefficients, solution: Solution, on: tuple[str, ...]) -> tuple[str, ...]:
+        """V's network, and those of sigma and W of which some unit is not switched off; one at least."""
+
+        def in_use(name: str) -> bool:
+            own = weights.group_owner == COMPONENTS.index(name)
+            return bool((solution.precision[own] < MEANINGLESS * weights.usual_precision[own]).any())
+
+        return tuple(each for each in on if each == "potential" or in_use(each)) or on[-1:]
+
+    def _lean(self, weights: Coefficients, solution: Solution, on: tuple[str, ...]) -> Coefficients:
+        """The same model with only those: what is switched off takes time in every pass."""
+        needed, present = self._needed(weights, solution, on), weights.dynamics(solution.vector)
+        return Coefficients.of(self.candidates.continued(present, needed) if needed != on else present)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
         if scheme is None:
