@@ -13,6 +13,7 @@ from uidd.training.gains import (
     folds_of,
     linear_residuals,
     noise_gain,
+    noise_misfit,
 )
 
 
@@ -56,6 +57,18 @@ def test_a_drift_that_turns_fast_and_bends_is_found():
     assert gain.called_for and gain.nats > 50 and gain.features == "products"
 
 
+def test_a_bend_that_no_regression_can_fit_is_seen_in_the_sum_of_squares():
+    """A force of 60 nats whose sign is that of a chequerboard: regressions, twelve of which are tried, hardly
+    predict it, and would not call for a network; the sum of squares does, about every other time."""
+    called, by_gain, n, dt = 0, 0, 12_000, 0.01
+    for seed in range(10):
+        z, xi = np.random.default_rng(seed).standard_normal((2, n, 2))
+        force = np.prod(np.sign(np.sin(3 * z)), axis=1, keepdims=True) * np.sqrt(60 / n)
+        gain = drift_gain(z, dt**0.5 * (force + xi), np.full(n, dt), folds_of(np.arange(n) // 100))
+        called, by_gain = called + gain.called_for, by_gain + (12 * math.exp(-gain.nats) < LARGEST_CHANCE)
+    assert called >= 3 and by_gain <= 1
+
+
 def test_noise_that_varies_is_found_where_the_drift_is_linear():
     start, increment, dt, fold = recorded(turning, sigma=lambda z: 1 + 0.4 * np.tanh(z[:, :1]))
     assert not drift_gain(start, increment, dt, fold).nats > 20
@@ -97,6 +110,28 @@ def test_white_residuals_hold_no_drift(dimension, sigma):
     # At most half the root of their number if there is something, which is about as likely as not.
     size = (math.comb(dimension + 3, 3) - 1) * dimension
     assert 0.1 < np.mean(hidden) / size**0.5 < 0.6
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 4])
+def test_white_residuals_hold_no_varying_noise(dimension):
+    """As above. Squares of normal numbers are skewed: their sums must be normal all the same."""
+    draws = (
+        np.random.default_rng([seed, dimension, 1]).standard_normal((2, 6000, dimension))
+        for seed in range(20)
+    )
+    chances = np.array([noise_misfit(*draw).chance for draw in draws])
+    assert np.sum(chances < 0.05) <= 5 and chances.min() > 1e-4
+
+
+def test_the_nats_of_a_varying_noise_are_measured():
+    """log sigma^2 = a z: the log-density of all pairs gains n a^2 / 4 to leading order."""
+    generator, n, a = np.random.default_rng(4), 40_000, 0.15
+    z, xi = generator.standard_normal((2, n, 2))
+    xi[:, 0] *= np.exp(a * z[:, 0] / 2)
+    found = noise_misfit(z, xi)
+    # Nine products of three squares each; a normal number of this size is itself known to its root.
+    error = np.hypot((9 * 3 / 2) ** 0.5, (2 * n * a**2 / 4) ** 0.5)
+    assert found.chance < 1e-12 and abs(found.nats - n * a**2 / 4) < 4 * error
 
 
 def test_a_drift_that_is_spread_over_many_features_is_measured():
