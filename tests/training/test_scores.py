@@ -10,7 +10,6 @@ from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.training.sample import Sample
 from uidd.training.scores import whitened
 
-
 NONE = np.zeros(0)
 
 

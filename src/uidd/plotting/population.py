@@ -9,6 +9,9 @@ from matplotlib.figure import Figure
 
 from .style import DATA, GRID, INK, MODEL
 
+# In kT: who knows no more of V than this knows nothing, and is drawn at the edge.
+LARGEST_SHOWN = 30.0
+
 
 def population_figure(rows: Sequence[dict[str, Any]], *, always: float, errors: float) -> Figure:
     """Three panels from rows that hold a rate: z against its normal quantile, V, and seconds.
@@ -49,17 +52,18 @@ def _quantiles(panel: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 def _potential(panel: Any, rows: Sequence[dict[str, Any]], always: float, errors: float) -> None:
     """Below the line if V is within the bar."""
-    stated = np.array([max(row["V_stated"], 1e-3) for row in rows])
-    line = np.geomspace(min(stated.min(initial=0.01), 0.01), max(stated.max(initial=10.0), 10.0), 200)
+    stated, off = (
+        np.clip([row[name] for row in rows], 1e-3, LARGEST_SHOWN) for name in ("V_stated", "V_error")
+    )
+    line = np.geomspace(min(stated.min(initial=0.01), 0.01), LARGEST_SHOWN, 200)
     panel.plot(line, np.maximum(always, errors * line), color=INK, lw=1, label="limit")
     for label, colour, wanted in (("ok", MODEL, True), ("not ok", DATA, False)):
         chosen = np.array([(row["code"] == "ok") == wanted for row in rows], bool)
-        off = np.array([max(row["V_error"], 1e-3) for row in rows])
         panel.plot(stated[chosen], off[chosen], "o", color=colour, ms=4, mfc="none", label=label)
     panel.set(
         xscale="log",
         yscale="log",
-        xlabel="error of V that the fit states (kT)",
+        xlabel=f"error of V that the fit states (kT; {LARGEST_SHOWN:.0f} or more at the edge)",
         ylabel="error of V over recorded states (kT)",
         title="(b) potential",
     )
