@@ -1,6 +1,6 @@
 """Does the drift bend, does the noise vary: what a regression gains on pairs that it was not fitted to."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb, exp
@@ -51,8 +51,8 @@ class Gain:
         what: `drift` or `noise`.
         features: The regression that gained most.
         nats: Its gain.
-        chance: Of as much if nothing is there: e^-nats, times the number of regressions tried, or that of the
-            sum of squares, twice the smaller one.
+        chance: Of as much if nothing is there: twice e^-nats times the number of regressions tried, or, where
+            that calls for nothing, twice that of the sum of squares if it is smaller.
     """
 
     what: str
@@ -80,7 +80,7 @@ def drift_gain(start: np.ndarray, increment: np.ndarray, dt: np.ndarray, fold: n
         base = np.concatenate([base, longer * base, longer**2 * base], axis=1)
     target = increment / root
     found = _largest("drift", base, ((n, root * f) for n, f in _features(u)), target, fold)
-    return _or_else(found, drift_misfit(start, _residuals(base, target)))
+    return _or_else(found, lambda: drift_misfit(start, _residuals(base, target)))
 
 
 def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
@@ -97,8 +97,10 @@ def _residuals(base: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
 
 
-def _or_else(gain: Gain, misfit: "Misfit") -> Gain:
-    return replace(gain, chance=min(1.0, 2 * min(gain.chance, misfit.chance)))
+def _or_else(gain: Gain, misfit: Callable[[], "Misfit"]) -> Gain:
+    """Two questions, so twice the chance; the second is asked where the first does not call for a network."""
+    gain = replace(gain, chance=min(1.0, 2 * gain.chance))
+    return gain if gain.called_for else replace(gain, chance=min(gain.chance, 2 * misfit().chance))
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,9 @@ def _misfit(start: np.ndarray, values: np.ndarray) -> Misfit:
 
 def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     X, xi = X - X.mean(axis=0), values - values.mean(axis=0)
-    values, vectors = np.linalg.eigh(X.T @ X)
-    some = values > 1e-9 * values.max()
-    turned = vectors[:, some] / np.sqrt(values[some])
+    sizes, directions = np.linalg.eigh(X.T @ X)
+    some = sizes > 1e-9 * sizes.max()
+    turned = directions[:, some] / np.sqrt(sizes[some])
     parts = [slice(first, first + CHUNK) for first in range(0, len(X), CHUNK)]
     sums, squares = np.zeros((2, some.sum(), xi.shape[1]))
     for rows in parts:
@@ -189,7 +191,7 @@ def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Ga
     u = _bounded(_whitened(start))
     features = ((name, np.concatenate([u, f], axis=1)) for name, f in _features(u))
     found = _largest("noise", np.ones((len(u), 1)), features, _squares(residuals), fold)
-    return _or_else(found, noise_misfit(start, residuals))
+    return _or_else(found, lambda: noise_misfit(start, residuals))
 
 
 def _squares(residuals: np.ndarray) -> np.ndarray:
