@@ -4,11 +4,12 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from scipy.integrate import cumulative_trapezoid
 
 from uidd.data import Scaling, Trajectories
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients, Model
-from uidd.training.checks import checked
+from uidd.training.checks import _noise, checked
 from uidd.training.verdicts import Checks
 
 DT, PATHS, FRAMES = 0.02, 100, 300
@@ -107,3 +108,20 @@ def test_the_size_of_a_misfit_that_was_not_found_is_not_told(model):
     assert "size" not in str(good) and "kT" not in str(good)
     (memory,) = (line for line in bad if line.name == "memory")
     assert memory.off.endswith("kT") and memory.off in str(bad)
+
+
+@pytest.mark.parametrize("steepness", [0.5, 1.0, 3.0])
+def test_the_size_of_a_noise_misfit_is_what_V_is_off_by(steepness):
+    """V' = int z / (1 + d) + log(1 + d) for f = -z and M = 1 + d, against z^2 / 2, by quadrature."""
+    amplitude = 0.3
+    generator = np.random.default_rng(0)
+    z = generator.standard_normal((100_000, 1))
+    d = amplitude * np.tanh(steepness * z)
+    _, size = _noise(z, np.sqrt(1 + d) * generator.standard_normal(z.shape))
+    grid = np.linspace(-5, 5, 2001)
+    d = amplitude * np.tanh(steepness * grid)
+    wrong = cumulative_trapezoid(grid / (1 + d), grid, initial=0) + np.log1p(d)
+    weight = np.exp(-(grid**2) / 2)
+    off = wrong - grid**2 / 2
+    V_error = np.sqrt(np.average((off - np.average(off, weights=weight)) ** 2, weights=weight))
+    assert 0.7 * V_error < size < 1.5 * V_error

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from .._programs import compiled
 from .._types import Result
 from ..dynamics import AbstractEquation, solve_lower
-from .cubature import Cubature, carried
+from .cubature import Cubature
 
 LADDER = tuple(Cubature(steps, order) for steps, order in ((1, 2), (1, 4), (2, 4), (4, 4), (8, 4), (16, 4)))
 # Nats over all data: a degree of freedom that is fitted to noise gains as much.
@@ -82,9 +82,9 @@ _divergences = compiled(jax.vmap(_divergence))
 
 
 def _moments(dynamics: AbstractEquation, likelihood: Cubature, starts: Array, dt: Array):
-    return _carried(dynamics, starts, dt, jnp.asarray(likelihood.steps), likelihood.order)
+    return _carried(dynamics, likelihood.as_argument, starts, dt)
 
 
 @compiled
-def _carried(dynamics, starts, dt, steps, order):
-    return jax.vmap(lambda z, h: carried(dynamics, z, h, steps, order))(starts, dt)
+def _carried(dynamics, likelihood, starts, dt):
+    return jax.vmap(lambda z, h: likelihood.moments(dynamics, z, h))(starts, dt)

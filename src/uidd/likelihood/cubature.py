@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
 
 from .._checks import fail, whole_number
@@ -12,6 +13,10 @@ from .gaussian import AbstractGaussian
 
 # By order, what stages look ahead and what they weigh: midpoint, and the classical scheme.
 SCHEMES = {2: ((0, 1 / 2), (0, 1)), 4: ((0, 1 / 2, 1 / 2, 1), (1 / 6, 1 / 3, 1 / 3, 1 / 6))}
+# The same as arrays, whose row of an order may be taken in a compiled program.
+AHEAD, WEIGHT = (
+    np.array([(*SCHEMES.get(order, ((), ()))[k], 0, 0, 0, 0)[:4] for order in range(5)]) for k in range(2)
+)
 
 
 class Cubature(AbstractGaussian):
@@ -33,8 +38,8 @@ class Cubature(AbstractGaussian):
         order: 2 (midpoint) or 4 (the classical scheme).
     """
 
-    steps: int = eqx.field(static=True, default=1)
-    order: int = eqx.field(static=True, default=4)
+    steps: int = 1
+    order: int = 4
 
     def __check_init__(self) -> None:
         whole_number("steps", self.steps)
@@ -45,6 +50,12 @@ class Cubature(AbstractGaussian):
     def finer(self) -> "Cubature":
         """Stable where the drift is four times as stiff."""
         return Cubature(4 * self.steps, 4)
+
+    @property
+    def as_argument(self) -> "Cubature":
+        """Steps and order as arrays: one compiled program serves all of them."""
+        numbers = np.int32(self.steps), np.int32(self.order)
+        return eqx.tree_at(lambda c: (c.steps, c.order), self, tuple(np.asarray(n) for n in numbers))
 
     def evaluations(self, dimension: int) -> int:
         """Drift evaluations a transition.
@@ -61,14 +72,18 @@ class Cubature(AbstractGaussian):
 
 
 def carried(
-    dynamics: AbstractEquation, start: State, dt: Scalar, steps: int | Int[Array, ""], order: int
+    dynamics: AbstractEquation,
+    start: State,
+    dt: Scalar,
+    steps: int | Int[Array, ""],
+    order: int | Int[Array, ""],
 ) -> tuple[State, Matrix]:
-    """The moments of `Cubature(steps, order)`; `steps` may be traced, where no gradient is asked for.
+    """The moments of `Cubature(steps, order)`; both may be traced, where no gradient is asked for.
 
     All stages of all steps are one loop, whose body is compiled once: k_i is the rate at y + ahead_i h
     k_(i-1), the step is h sum_i weight_i k_i.
     """
-    ahead, weight = (jnp.asarray(column, start.dtype) for column in SCHEMES[order])
+    ahead, weight = (jnp.asarray(table, start.dtype)[order] for table in (AHEAD, WEIGHT))
     h = dt / steps
 
     def stage(i, carry):

@@ -23,6 +23,11 @@ class AbstractGaussian(AbstractLikelihood):
         """The same in finer steps, where there are any: for pairs that seem impossible."""
         return None
 
+    @property
+    def as_argument(self) -> "AbstractGaussian":
+        """The same with its numbers as arguments of a compiled program, for passes without gradients."""
+        return self
+
     def log_density(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Scalar:
         """-|L^-1 (increment - m)|^2 / 2 - log det L - D/2 log(2 pi)."""
         shift, L = self.moments(dynamics, start, dt)

@@ -101,7 +101,8 @@ def entropy_production(
 
     unit = np.asarray(center.scaling.to_unit(chains.reshape(-1, chains.shape[-1])))
     here = np.zeros((1, len(own.vector)))
-    plug_in = rates(unit, here)[1].reshape(chains.shape[:2]).mean(axis=1)
+    energies, local = (part[0] for part in rates(unit, here))
+    plug_in = local.reshape(chains.shape[:2]).mean(axis=1)
     monte_carlo = float(plug_in.std(ddof=1) / len(plug_in) ** 0.5) if len(plug_in) > 1 else float("nan")
     rate = float(plug_in.mean())
     if over_recorded:
@@ -111,8 +112,8 @@ def entropy_production(
     if not len(ensemble):
         return Estimate(rate, monte_carlo, Result("no_ensemble", "The error holds only that of the draws."))
 
-    some = unit[:: max(1, len(unit) // COMPARED)]
-    V, s = (part[0] for part in rates(some, here))
+    stride = max(1, len(unit) // COMPARED)
+    some, V, s = unit[::stride], energies[::stride], local[::stride]
 
     def mean_rates(deviations, own=own) -> tuple[np.ndarray, np.ndarray]:
         """Odd and even part of the change along every deviation, at its whole length."""

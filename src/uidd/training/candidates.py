@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .._programs import compiled
 from ..components import (
     AbstractCirculation,
     AbstractDiffusion,
@@ -23,6 +24,9 @@ from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
 from .linear_start import LinearModel, sharpened
+
+# States that a mean is taken over. One number: compiled once for all data.
+LOOKED_AT = 1024
 
 
 class Candidates:
@@ -149,5 +153,10 @@ class Candidates:
 
 def _mean(field: AbstractDiffusion | AbstractCirculation | AbstractPotential, states: np.ndarray) -> Array:
     """Over some of the states."""
-    some = jnp.asarray(states[:: -(-len(states) // 1024)], jnp.result_type(float))
-    return jax.vmap(field)(some).mean(axis=0)
+    some = np.linspace(0, len(states) - 1, LOOKED_AT).astype(int)
+    return _mean_over(field, jnp.asarray(states[some], jnp.result_type(float)))
+
+
+@compiled
+def _mean_over(field, states):
+    return jax.vmap(field)(states).mean(axis=0)

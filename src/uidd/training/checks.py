@@ -87,9 +87,13 @@ def _size_of_drift(misfit: Misfit, count: int, steepness: float) -> float:
 
 
 def _noise(start: np.ndarray, xi: np.ndarray) -> tuple[float, float]:
-    """Chance and size, in kT, of a variance of residuals that depends on the state."""
+    """Chance and size, in kT, of a variance of residuals that depends on the state.
+
+    A covariance that is off by P^(1/2) d P^(1/2) costs |d|^2 / 4 nats a pair. In one dimension V' - V is
+    log(1 + d) - int f d / M, about d and about d V, and V varies by about one kT: V is off by |d|.
+    """
     misfit = noise_misfit(start, xi)
-    return misfit.chance, float(np.sqrt(4 * misfit.nats / len(xi))) * xi.shape[1] / 2
+    return misfit.chance, float(np.sqrt(4 * misfit.nats / len(xi)))
 
 
 def _worst(*found: tuple[float, float]) -> tuple[float, float]:

@@ -155,8 +155,9 @@ def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     turned = directions[:, some] / np.sqrt(sizes[some])
     parts = [slice(first, first + CHUNK) for first in range(0, len(X), CHUNK)]
     sums, squares = np.zeros((2, some.sum(), xi.shape[1]))
+    combined = np.empty((len(X), some.sum()), np.float32)
     for rows in parts:
-        y = X[rows] @ turned
+        y = combined[rows] = X[rows] @ turned
         sums += y.T @ xi[rows]
         squares += (y**2).T @ xi[rows] ** 2
     squares = np.maximum(squares, 1e-30)
@@ -165,10 +166,10 @@ def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     # correlations, whose size is seen in what they do to random signs.
     probes = -(-SIGNS // t.size)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (probes, *t.shape)) / np.sqrt(squares)
-    carried = np.zeros((probes, *t.shape))
+    carried, signs, weight = np.zeros((probes, *t.shape)), signs.astype(np.float32), xi.astype(np.float32) ** 2
     for rows in parts:
-        y = X[rows] @ turned
-        carried += y.T @ (xi[rows] ** 2 * (y @ signs))
+        y = combined[rows]
+        carried += y.T @ (weight[rows] * (y @ signs))
     together = np.sum((carried / np.sqrt(squares)) ** 2) / probes / t.size
     # The diagonal of C alone is n.
     count, each = max(t.size / max(together, 1.0), 1.0), float(t.mean())

@@ -102,6 +102,7 @@ def climb(
     floor = middle - BELOW_MEDIAN
     F = found = None
     rows = ROWS_EACH if part == 1 else FEWER_ROWS
+    alone = moving[0] if len(moving) == 1 else None
 
     def solved_for_W(x: np.ndarray) -> np.ndarray:
         """The best W for V and sigma as they are in x: the drift is linear in it."""
@@ -125,7 +126,7 @@ def climb(
     gain, settled, (held, damping) = float("inf"), False, solution.held
     for step in range(most_steps):
         found = scores(weights, vector, likelihood, data, floor=floor)
-        F = fisher(weights, vector, likelihood, data, seed=seed + step, rows_each=rows)
+        F = fisher(weights, vector, likelihood, data, seed=seed + step, rows_each=rows, of=alone)
         if not (np.isfinite(found.gradient).all() and np.isfinite(F).all()):
             gain = float("inf")
             break

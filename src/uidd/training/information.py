@@ -19,7 +19,8 @@ MOST_ROWS = 9
 # eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2), and a step leaves the square of
 # that. And products in all.
 ROWS_EACH, MOST_PRODUCTS = 64, 2 * 10**11
-FEWEST_PAIRS = 8192
+# Every pair is drawn by itself, so their number is off by some ninety: this many nearly always fill one call.
+FEWEST_PAIRS = SEGMENT - 400
 
 
 def fisher(
@@ -57,15 +58,20 @@ def fisher(
     seen, stands_for = data.evenly(
         _pairs_of_information(len(columns), rows_each, likelihood, data), np.random.default_rng([seed, 1])
     )
-    size = min(SEGMENT, CHUNK * -(-len(seen) // CHUNK))
+    # One size for nearly all data: compiled once.
+    size = SEGMENT if 2 * len(seen) > SEGMENT else CHUNK * -(-len(seen) // CHUNK)
     for index, (pairs, count, _) in enumerate(seen.segments(size)):
         start, _, dt = pairs
         share = stands_for[index * size : index * size + count]
         keys = jax.random.split(jax.random.fold_in(key, index), size)
         if isinstance(likelihood, AbstractGaussian):
-            for first, last, begin, end in _parts_of_rows(weights, columns, likelihood, start.shape[1]):
-                rows = _rows(chosen, weights.frozen, likelihood, start, dt, keys, first, last, begin, end)
-                total[begin:end, begin:end] += _squared(np.asarray(rows)[:count], share)
+            for first, last, made in _parts_of_rows(weights, likelihood, start.shape[1]):
+                begin, end = _common(columns, made)
+                if begin < end:
+                    ends = first, last, made.start, made.stop
+                    rows = np.asarray(_rows(chosen, weights.frozen, likelihood, start, dt, keys, *ends))
+                    asked = rows[:count, :, begin - made.start : end - made.start]
+                    total[begin:end, begin:end] += _squared(asked, share)
         else:
             drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
             rows = gradients_of(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
@@ -95,17 +101,16 @@ def _columns(weights: Coefficients, component: str | None) -> range:
     return range(int(own[0]), int(own[-1]) + 1) if len(own) else range(0)
 
 
-def _parts_of_rows(weights: Coefficients, columns: range, likelihood: AbstractGaussian, dimension: int):
+def _parts_of_rows(weights: Coefficients, likelihood: AbstractGaussian, dimension: int):
     """Where rows of J begin and end, and the columns in which these are not zero.
 
     Of Euler's density sigma alone makes the covariance, whose rows are most of J.
     """
     rows = dimension + dimension * (dimension + 1) // 2
+    everything = _columns(weights, None)
     if not isinstance(likelihood, EulerMaruyama):
-        return [(0, rows, columns.start, columns.stop)]
-    sigma = _columns(weights, "diffusion")
-    parts = [(0, dimension, columns), (dimension, rows, range(*_common(columns, sigma)))]
-    return [(first, last, own.start, own.stop) for first, last, own in parts if len(own)]
+        return [(0, rows, everything)]
+    return [(0, dimension, everything), (dimension, rows, _columns(weights, "diffusion"))]
 
 
 def _common(one: range, other: range) -> tuple[int, int]:

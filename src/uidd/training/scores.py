@@ -46,14 +46,14 @@ def log_densities(
 ) -> np.ndarray:
     """The log-density of every pair."""
     if isinstance(likelihood, AbstractGaussian) and not isinstance(likelihood, EulerMaruyama):
-        return whitened(weights, vector, likelihood, data).log_densities
+        noise, log_volume, *_ = _passed(weights, vector, likelihood, data, SEGMENT)
+        return _density(noise, log_volume)
     chosen = weights.unravelled(vector)
-    return np.concatenate(
-        [
-            np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count]
-            for pairs, count, _ in data.segments()
-        ]
-    )
+
+    def of(pairs, count, _) -> np.ndarray:
+        return np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count]
+
+    return np.concatenate(list(data.each(of)))
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,13 @@ def whitened(
 
 def _passed(weights, vector, likelihood, data: Sample, size: int) -> list[np.ndarray]:
     """Noise, log-volume, and start and increment of the straight pair, of all pairs."""
-    chosen, parts = weights.unravelled(vector), []
-    for pairs, count, _ in data.segments(size):
-        found = _whitened(chosen, weights.frozen, likelihood, pairs)
-        parts.append([np.asarray(part, np.float64)[:count] for part in found])
-    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+    chosen, scheme = weights.unravelled(vector), likelihood.as_argument
+
+    def of(pairs, count, _) -> list[np.ndarray]:
+        found = _whitened(chosen, weights.frozen, scheme, pairs)
+        return [np.asarray(part, np.float64)[:count] for part in found]
+
+    return [np.concatenate(part) for part in zip(*data.each(of, size), strict=True)]
 
 
 def _density(noise: np.ndarray, log_volume: np.ndarray) -> np.ndarray:
@@ -151,17 +153,22 @@ def scores(
     floor: float,
 ) -> Scores:
     """Value and gradient of the log-density, each pair's bent at `floor`."""
-    chosen, value, blocks = weights.unravelled(vector), 0.0, np.zeros((data.blocks, len(vector)))
-    for pairs, count, block in data.segments():
+    chosen = weights.unravelled(vector)
+
+    def of(pairs, count, block) -> tuple[float, np.ndarray]:
         found, gradients, size = gradients_of(chosen, weights.frozen, likelihood, pairs)
         bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
-        value += float(bent.sum())
         gradients, size = np.asarray(gradients)[:count], np.asarray(size)[:count]
         weight = slope * _tamed(size, slope)
         if not np.isfinite(size).all():
             gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
         shape = data.blocks, count
-        blocks += scipy.sparse.csr_array((weight, (block, np.arange(count))), shape) @ gradients
+        summed = scipy.sparse.csr_array((weight, (block, np.arange(count))), shape) @ gradients
+        return float(bent.sum()), summed
+
+    value, blocks = 0.0, np.zeros((data.blocks, len(vector)))
+    for bent, summed in data.each(of):
+        value, blocks = value + bent, blocks + summed
     return Scores(value, blocks)
 
 

@@ -112,7 +112,7 @@ class Search:
         on = tuple(name for name in possible if name != "diffusion") or possible
         on = on if called else ()
         weights = Coefficients.of(self.candidates.model(on))
-        first = self._record((), weights, weights.vector, self._likelihood(scheme), 0)
+        first = self._record((), Coefficients.of(self.candidates.plain), self._likelihood(scheme), 0)
         return Leg("start", on, weights.vector, weights.usual_precision, NONE, scheme, tests, (first,))
 
     def _asked(self) -> tuple[Gain, Gain]:
@@ -311,7 +311,8 @@ class Search:
         if isinstance(self._likelihood(scheme), AbstractGaussian):
             solution = replace(solution, expected_gain=left)
         likelihood = self._likelihood(scheme)
-        history = (*leg.history, self._record(leg.history, weights, solution.vector, likelihood, len(data)))
+        lean = self._lean(weights, solution, leg.on)
+        history = (*leg.history, self._record(leg.history, lean, likelihood, len(data)))
         found = {"vector": solution.vector, "precision": solution.precision}
         leg = replace(leg, name=name, scheme=scheme, history=history, **found)
         return leg, solution if name == "all" else None
@@ -387,12 +388,11 @@ class Search:
             counted=counted,
         )
 
-    def _record(self, history, weights, vector, likelihood, seen) -> EpochRecord:
+    def _record(self, history, weights, likelihood, seen) -> EpochRecord:
         """Losses in nats a pair; the held-out data only watch."""
-        losses = [
-            mean_loss(weights, vector, likelihood, part.some(FEW // 2, np.random.default_rng([self.seed, 2])))
-            for part in (self.data, self.held_out)
-        ]
+        generator = np.random.default_rng([self.seed, 2])
+        some = (part.some(FEW // 2, generator) for part in (self.data, self.held_out))
+        losses = [mean_loss(weights, weights.vector, likelihood, part) for part in some]
         steps = history[-1].step if history else 0
         record = EpochRecord(len(history), steps + seen, *losses)
         self.show(record)
