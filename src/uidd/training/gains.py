@@ -166,7 +166,11 @@ def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     # correlations, whose size is seen in what they do to random signs.
     probes = -(-SIGNS // t.size)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (probes, *t.shape)) / np.sqrt(squares)
-    carried, signs, weight = np.zeros((probes, *t.shape)), signs.astype(np.float32), xi.astype(np.float32) ** 2
+    carried, signs, weight = (
+        np.zeros((probes, *t.shape)),
+        signs.astype(np.float32),
+        (xi**2).astype(np.float32),
+    )
     for rows in parts:
         y = combined[rows]
         carried += y.T @ (weight[rows] * (y @ signs))
