@@ -124,4 +124,4 @@ def test_the_size_of_a_noise_misfit_is_what_V_is_off_by(steepness):
     weight = np.exp(-(grid**2) / 2)
     off = wrong - grid**2 / 2
     V_error = np.sqrt(np.average((off - np.average(off, weights=weight)) ** 2, weights=weight))
-    assert 0.7 * V_error < size < 1.5 * V_error
+    assert 0.9 * V_error < size < 1.25 * V_error  # 1.00 to 1.15 over 34 draws

@@ -1,5 +1,6 @@
 """Pairs that are spread over space: more of them where the data thin out, and no other answer."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -64,3 +65,14 @@ def test_a_regression_on_spread_starts_has_the_same_answer(seed):
     slope = x @ y / (x @ x)
     error = (1 / 0.1 / (x @ x)) ** 0.5
     assert abs(slope + 1) < 4 * error
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_segments_come_in_turn_and_keep_the_precision_of_the_caller(x64):
+    """Threads do not inherit JAX's settings: single precision would go unnoticed."""
+    pairs = Transitions(np.arange(70.0)[:, None], np.zeros((70, 1)), np.ones(70))
+    sample = Sample(pairs, np.zeros(70, int), 1)
+    with jax.enable_x64(x64):
+        found = list(sample.each(lambda arrays, count, _: 2 * arrays[0][:count] / 3, 16))
+    assert {part.dtype for part in found} == {np.dtype(np.float64 if x64 else np.float32)}
+    np.testing.assert_allclose(np.concatenate(found)[:, 0], 2 * np.arange(70) / 3, rtol=1e-6)

@@ -11,12 +11,10 @@ from .._types import Matrix, Scalar, State
 from ..dynamics import AbstractEquation, cholesky
 from .gaussian import AbstractGaussian
 
-# By order, what stages look ahead and what they weigh: midpoint, and the classical scheme.
-SCHEMES = {2: ((0, 1 / 2), (0, 1)), 4: ((0, 1 / 2, 1 / 2, 1), (1 / 6, 1 / 3, 1 / 3, 1 / 6))}
-# The same as arrays, whose row of an order may be taken in a compiled program.
-AHEAD, WEIGHT = (
-    np.array([(*SCHEMES.get(order, ((), ()))[k], 0, 0, 0, 0)[:4] for order in range(5)]) for k in range(2)
-)
+# What stages look ahead and what they weigh: midpoint, and the classical scheme.
+ORDERS = (2, 4)
+AHEAD = np.array([[0, 1 / 2, 0, 0], [0, 1 / 2, 1 / 2, 1]])
+WEIGHT = np.array([[0, 1, 0, 0], [1 / 6, 1 / 3, 1 / 3, 1 / 6]])
 
 
 class Cubature(AbstractGaussian):
@@ -43,7 +41,7 @@ class Cubature(AbstractGaussian):
 
     def __check_init__(self) -> None:
         whole_number("steps", self.steps)
-        if self.order not in SCHEMES:
+        if self.order not in ORDERS:
             fail("order", "2 or 4", repr(self.order))
 
     @property
@@ -54,8 +52,9 @@ class Cubature(AbstractGaussian):
     @property
     def as_argument(self) -> "Cubature":
         """Steps and order as arrays: one compiled program serves all of them."""
-        numbers = np.int32(self.steps), np.int32(self.order)
-        return eqx.tree_at(lambda c: (c.steps, c.order), self, tuple(np.asarray(n) for n in numbers))
+        return eqx.tree_at(
+            lambda c: (c.steps, c.order), self, replace_fn=lambda number: np.asarray(number, np.int32)
+        )
 
     def evaluations(self, dimension: int) -> int:
         """Drift evaluations a transition.
@@ -83,7 +82,7 @@ def carried(
     All stages of all steps are one loop, whose body is compiled once: k_i is the rate at y + ahead_i h
     k_(i-1), the step is h sum_i weight_i k_i.
     """
-    ahead, weight = (jnp.asarray(table, start.dtype)[order] for table in (AHEAD, WEIGHT))
+    ahead, weight = (jnp.asarray(table, start.dtype)[order // 2 - 1] for table in (AHEAD, WEIGHT))
     h = dt / steps
 
     def stage(i, carry):

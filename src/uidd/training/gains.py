@@ -166,11 +166,8 @@ def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     # correlations, whose size is seen in what they do to random signs.
     probes = -(-SIGNS // t.size)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (probes, *t.shape)) / np.sqrt(squares)
-    carried, signs, weight = (
-        np.zeros((probes, *t.shape)),
-        signs.astype(np.float32),
-        (xi**2).astype(np.float32),
-    )
+    carried, signs = np.zeros((probes, *t.shape)), signs.astype(np.float32)
+    weight = (xi**2).astype(np.float32)  # as is `combined`: signs need no digits
     for rows in parts:
         y = combined[rows]
         carried += y.T @ (weight[rows] * (y @ signs))

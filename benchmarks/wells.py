@@ -1,0 +1,37 @@
+"""Is V wrong within wells, or are their heights against each other?
+
+python benchmarks/wells.py 1539
+"""
+
+import argparse
+
+import numpy as np
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seed", type=int, help="of a system of `uidd benchmark population` that has wells")
+    seed = parser.parse_args().seed
+    import uidd
+    from uidd.systems.population import random_system
+
+    system = random_system(seed)
+    data = system.simulate()
+    centers = getattr(system.dynamics.landscape, "centers", None)
+    if centers is None:
+        raise SystemExit(f"System {seed} is a {system.about['landscape']}: it has no wells.")
+    states = np.concatenate(data.states)[:: max(1, data.n_transitions // 2000)]
+    fit = uidd.fit(data, seed=0, progress=False)
+    off = fit.model.potential(states) - np.array([float(system.dynamics.potential(z)) for z in states])
+    inner = states @ np.asarray(system.dynamics.inverse_axes).T
+    nearest = np.argmin(np.sum((inner[:, None] - np.asarray(centers)) ** 2, axis=-1), axis=1)
+    print(f"seed {seed}: {fit.result.code}; V is off by {off.std():.2f} kT over recorded states")
+    for k in range(len(centers)):
+        own = off[nearest == k]
+        print(
+            f"well {k}, {len(own) / len(off):.0%}: {own.mean() - off.mean():+.2f} kT, within {own.std():.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
