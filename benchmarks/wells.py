@@ -12,6 +12,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int, help="of a system of `uidd benchmark population` that has wells")
     seed = parser.parse_args().seed
+    import jax
+    import jax.numpy as jnp
+
     import uidd
     from uidd.systems.population import random_system
 
@@ -20,9 +23,11 @@ def main() -> None:
     centers = getattr(system.dynamics.landscape, "centers", None)
     if centers is None:
         raise SystemExit(f"System {seed} is a {system.about['landscape']}: it has no wells.")
-    states = np.concatenate(data.states)[:: max(1, data.n_transitions // 2000)]
+    states = np.concatenate(data.states)
+    states = states[:: max(1, len(states) // 2000)]
     fit = uidd.fit(data, seed=0, progress=False)
-    off = fit.model.potential(states) - np.array([float(system.dynamics.potential(z)) for z in states])
+    learned, exact = (jax.vmap(each.potential)(jnp.asarray(states)) for each in (fit.model, system.dynamics))
+    off = np.asarray(learned - exact, np.float64)
     inner = states @ np.asarray(system.dynamics.inverse_axes).T
     nearest = np.argmin(np.sum((inner[:, None] - np.asarray(centers)) ** 2, axis=-1), axis=1)
     print(f"seed {seed}: {fit.result.code}; V is off by {off.std():.2f} kT over recorded states")
