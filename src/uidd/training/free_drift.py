@@ -11,6 +11,7 @@ from .._programs import compiled
 from .._types import State
 from ..components import Network
 from ..data import Transitions
+from .telling_coordinates import telling_coordinates
 
 MOST_PAIRS, MOST_COEFFICIENTS, CHUNK = 16_384, 1200, 2048
 MOST_UNITS, SCALES = 192, (0.3, 1.0, 3.0)
@@ -58,6 +59,8 @@ class FreeDrift:
         most = max(3, min(MOST_UNITS, MOST_COEFFICIENTS // dimension - dimension - 1))
         units = Network.drawn(dimension, 1, most, SCALES, key=jax.random.key(0))
         A, a = (np.asarray(part) for part in units.hidden[0])
+        if dimension > 1:
+            A = (telling_coordinates(pairs.start) @ A).astype(A.dtype)
         hidden = A, a
         (C, ridge, effective), steps = _regressed(hidden, units.scale_of_unit, some), 1
         for steps in STEPS:

@@ -32,7 +32,7 @@ from .sample import Sample
 from .scores import loss_of, mean_loss
 from .search import Search
 from .stationarity import is_stationary, recorded_states
-from .telling_coordinates import has_frame, in_frame, telling_coordinates
+from .telling_coordinates import has_frame, in_frame, laid_out, telling_coordinates
 from .trainable import Trainable
 from .verdicts import Checks
 
@@ -63,6 +63,8 @@ class Task:
         """Networks that reproduce a linear model."""
         built = architecture.build(self.data.dimension, key=self.build_key)
         started = start_from_linear(built, linear, key=self.start_key)
+        if not architecture.trains_hidden_layers and self.data.dimension > 1:
+            started = laid_out(started, self.frame)
         return in_frame(started, self.frame) if has_frame(started) else started
 
     @cached_property

@@ -1,10 +1,11 @@
 """Which coordinates a potential's powers are taken of, where there are too many to take all products."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..components import QuadraticPotential
+from ..components import Bumps, Network, QuadraticPotential
 from ..dynamics import ComponentDynamics
 
 LOOKED_AT, MOST_ITERATIONS, SETTLED = 20_000, 100, 1e-6
@@ -32,6 +33,25 @@ def in_frame(dynamics: ComponentDynamics, frame: np.ndarray) -> ComponentDynamic
     """The same model with V's powers taken of the coordinates z A."""
     place = lambda d: d.potential_component.polynomial.frame  # noqa: E731
     return eqx.tree_at(place, dynamics, jnp.asarray(frame, place(dynamics).dtype))
+
+
+def laid_out(dynamics: ComponentDynamics, frame: np.ndarray) -> ComponentDynamics:
+    """The same model with its drawn units and bumps laid out over the coordinates z A.
+
+    Drawn ones fill a ball of unit size. Where coordinates go together the states fill a thin part of it, in
+    which few units would change.
+    """
+
+    def moved(node):
+        if isinstance(node, Network) and len(node.hidden) == 1:
+            ((A, a),) = node.hidden
+            return eqx.tree_at(lambda n: n.hidden, node, ((jnp.asarray(frame, A.dtype) @ A, a),))
+        if isinstance(node, Bumps):
+            P = node.planes
+            return eqx.tree_at(lambda b: b.planes, node, jnp.asarray(frame, P.dtype) @ P)
+        return node
+
+    return jax.tree.map(moved, dynamics, is_leaf=lambda n: isinstance(n, Network | Bumps))
 
 
 def independent_components(states: np.ndarray) -> np.ndarray:
