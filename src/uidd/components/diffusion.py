@@ -191,7 +191,7 @@ class Varying:
     units.
     """
 
-    width: int = 32
+    width: int = 48
     scales: tuple[float, ...] = (0.3, 1.0)
 
     @property

@@ -24,6 +24,7 @@ from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .free_drift import FreeDrift
 from .linear_start import LinearModel, sharpened
+from .telling_units import with_telling_units
 
 # States that a mean is taken over. One number: compiled once for all data.
 LOOKED_AT = 1024
@@ -70,6 +71,12 @@ class Candidates:
         return self.start(self.architecture, sharp), self.start(self.architecture.plain, sharp)
 
     @cached_property
+    def telling_noise(self) -> AbstractDiffusion:
+        """sigma of `bent` with units along which the noise changes."""
+        chosen, xi = self.free.fitted(self.pairs)
+        return with_telling_units(self.bent[0].diffusion_component, self.pairs.start[chosen], xi)
+
+    @cached_property
     def possible(self) -> tuple[str, ...]:
         """The components that have a network."""
         found = Coefficients.of(self.built)
@@ -82,15 +89,12 @@ class Candidates:
 
     def model(self, on: tuple[str, ...]) -> ComponentDynamics:
         """The plain model with the named networks put in, as they were drawn."""
-        places = [f"{name}_component" for name in COMPONENTS if name in on]
-        if not places:
+        names = [name for name in COMPONENTS if name in on]
+        if not names:
             return self.plain
         built, plain = self.bent
-        return eqx.tree_at(
-            lambda d: [getattr(d, place) for place in places],
-            plain,
-            [getattr(built, place) for place in places],
-        )
+        parts = [self.telling_noise if n == "diffusion" else getattr(built, f"{n}_component") for n in names]
+        return eqx.tree_at(lambda d: [getattr(d, f"{name}_component") for name in names], plain, parts)
 
     def bending(self, linear: ComponentDynamics) -> ComponentDynamics:
         """A linear model with all networks put in, at zero; W refers to its V."""
