@@ -69,8 +69,8 @@ def test_every_architecture_of_the_paper_builds_and_its_only_leaves_are_weights(
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 7])
 def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
-    """V: S, c, a polynomial, 64 units, 192 bumps; sigma: 32 units; W: 64, and planes; or a current's,
-    and the V that they refer to with its level."""
+    """V: S, c, a polynomial, 64 units, 192 bumps, 8 wells; sigma: 48 units; W: 64, and planes; or a
+    current's, and the V that they refer to with its level."""
     spec, D = Architecture(), dimension
     model = Model(random_dynamics(spec, D, 0), spec, Scaling.identity(D))
     leaves, below = jax.tree.leaves(model), D * (D - 1) // 2
@@ -78,15 +78,17 @@ def test_the_only_leaves_of_the_default_are_weights(dimension, random_dynamics):
     count = D * D + D + weights_of(D, (64,), 1)
     # Centers and heights, and the planes that they lie in: eight, or two copies of the only one.
     count += 192 * 3 + 2 * D * (8 if D > 2 else 2)
+    # Shapes, centers, weights and offsets of the wells, and their share.
+    count += 8 * (D * D + D + 2) + 1
     # All terms of degree 1 to 4; above eight dimensions those of single coordinates only, in a frame.
     count += comb(D + 4, 4) - 1 if D <= 8 else D + below + 3 * D
     if 1 < D <= 4:
         count += count + weights_of(D, (64,), below) + 1
-    count += weights_of(D, (32,), D)
+    count += weights_of(D, (48,), D)
     if D > 3:
         count += below + D
     elif D > 1:
-        count += weights_of(D, (32,), below)
+        count += weights_of(D, (48,), below)
     if D > 5:
         count += below + weights_of(D, (64,), D) + 2 * D * D
     elif D > 1:
@@ -200,6 +202,7 @@ def test_a_time_reversed_model_flips_the_irreversible_drift_only(model, z, quick
         ({"circulation": Uniform("diagonal")}, "`shape` must be a known name"),
         ({"potential": Quadratic(-1)}, "`width` must be a whole number of at least 0"),
         ({"potential": Quadratic(bumps=0)}, "`bumps` must be a whole number of at least 1"),
+        ({"potential": Quadratic(wells=0)}, "`wells` must be a whole number of at least 1"),
         ({"potential": Quadratic(bump_scale=0.0)}, "`bump_scale` must be a positive finite number"),
         ({"diffusion": Varying(0)}, "`width` must be a whole number of at least 1"),
         ({"circulation": Drawn(8, ())}, "`scales` must be at least one number"),

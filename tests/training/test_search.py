@@ -116,8 +116,9 @@ def test_coefficients_and_dynamics_are_inverse_to_each_other():
     weights = Coefficients.of(dynamics)
     vector = np.random.default_rng(0).standard_normal(len(weights.vector)).astype(np.float32)
     np.testing.assert_array_equal(Coefficients.of(weights.dynamics(vector)).vector, vector)
-    # One scale of units, powers and products of third and fourth degree, bumps; then sigma, W, its current.
-    assert weights.groups == (1 + 4 + 1) + 2 + (2 + 2)
+    # One scale of units, powers and products of third and fourth degree, bumps, the share of wells and their
+    # offsets; then sigma, W, its current.
+    assert weights.groups == (1 + 4 + 1 + 2) + 2 + (2 + 2)
     assert set(weights.component[weights.penalised]) == {0, 1, 2}
 
 

@@ -22,6 +22,7 @@ from .diffusion import Triangular as Triangular
 from .diffusion import TriangularDiffusion as TriangularDiffusion
 from .diffusion import Varying as Varying
 from .hermite import HermiteProducts as HermiteProducts
+from .mixture import Mixture as Mixture
 from .network import Network as Network
 from .polynomial import Polynomial as Polynomial
 from .potential import AbstractPotential as AbstractPotential

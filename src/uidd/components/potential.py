@@ -11,8 +11,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
 from .bumps import Bumps
+from .mixture import Mixture
 from .network import Network
 from .polynomial import Polynomial
+
+# Variance of a well, relative to the base's.
+WIDEST = 0.95
 
 
 class AbstractPotential(eqx.Module):
@@ -77,12 +81,12 @@ class SumOfSquaresPotential(AbstractPotential):
 
 
 class QuadraticPotential(AbstractPotential):
-    """V(z) = z^T S z / 2 + c . z + p(z) + u(z) + b(z), or the first two terms alone.
+    """V(z) = z^T S z / 2 + c . z + p(z) + u(z) + b(z) + m(z), or the first two terms alone.
 
     The first two are the potential of a linear system. The others bend it: a polynomial p of fourth degree
-    that levels off outside of the data, a bounded network u, and bumps b. Where they are present S, which is
-    positive definite, and c stay as they are: S outgrows all other terms, so e^-V is integrable whatever
-    their weights. These enter V linearly, so a few Gauss-Newton steps find them.
+    that levels off outside of the data, a bounded network u, bumps b, and wells m. Where they are present
+    S, which is positive definite, and c stay as they are: S outgrows all other terms, so e^-V is integrable
+    whatever their weights. These enter V linearly, so a few Gauss-Newton steps find them.
     """
 
     stiffness: Matrix
@@ -90,6 +94,7 @@ class QuadraticPotential(AbstractPotential):
     polynomial: Polynomial | None
     network: Network | None
     bumps: Bumps | None
+    mixture: Mixture | None
     least: float = eqx.field(static=True)
 
     @property
@@ -105,29 +110,54 @@ class QuadraticPotential(AbstractPotential):
     def __call__(self, z: State) -> Scalar:
         """V(z)."""
         V = z @ self._symmetric @ z / 2 + jnp.dot(self.slope, z)
-        if self.network is None or self.polynomial is None or self.bumps is None:
+        if self.network is None or self.polynomial is None or self.bumps is None or self.mixture is None:
             return V
-        return V + self.polynomial(z) + self.network(z)[0] + self.bumps(z)
+        bent = self.polynomial(z) + self.network(z)[0] + self.bumps(z)
+        return V + bent + self.mixture(z, V)
 
     def gradient(self, z: State) -> State:
         """grad V; a test compares it to `jax.grad`."""
         dV = self._symmetric @ z + self.slope
-        if self.network is None or self.polynomial is None or self.bumps is None:
+        if self.network is None or self.polynomial is None or self.bumps is None or self.mixture is None:
             return dV
         _, du = self.network.with_derivatives(z, np.eye(len(z), dtype=z.dtype)[:, :, None])
-        return dV + self.polynomial.gradient(z) + du + self.bumps.gradient(z)
+        bent = self.polynomial.gradient(z) + du + self.bumps.gradient(z)
+        return dV + bent + self.mixture.gradient(z, jnp.dot(dV + self.slope, z) / 2, dV)
+
+    def with_wells(
+        self, weights: np.ndarray, centers: np.ndarray, covariances: np.ndarray
+    ) -> "QuadraticPotential":
+        """The same with these Gaussians in its mixture, whose share is zero.
+
+        One that is wider than e^(-z^T S z / 2) in some direction would grow against it without bound: it is
+        made narrower.
+        """
+        if self.mixture is None:
+            return self
+        S, c = np.asarray(self._symmetric, np.float64), np.asarray(self.slope, np.float64)
+        L = np.linalg.cholesky(S)
+        widths, axes = np.linalg.eigh(L.T @ covariances @ L)
+        narrow = axes * np.minimum(widths, WIDEST)[:, None] @ axes.transpose(0, 2, 1)
+        covariances = np.linalg.solve(L.T, np.linalg.solve(L.T, narrow).transpose(0, 2, 1))
+        # Up to (2 pi)^(D/2) the first two terms and this are minus the logarithm of a Gaussian.
+        rest = c @ np.linalg.solve(S, c) / 2 - np.linalg.slogdet(S)[1] / 2
+        return eqx.tree_at(
+            lambda p: p.mixture, self, self.mixture.of(weights, centers, covariances, log_factor=float(rest))
+        )
 
     def starting_at(self, stiffness: Matrix, mean: State, *, key: PRNGKeyArray) -> "QuadraticPotential":
         """S = stiffness and c = -S mean; nothing bends."""
         polynomial = None if self.polynomial is None else Polynomial.zero(len(mean))
         network = self.network and self.network.starting_at(jnp.zeros(1))
         bumps = self.bumps and eqx.tree_at(lambda b: b.heights, self.bumps, 0 * self.bumps.heights)
-        return QuadraticPotential(stiffness, -stiffness @ mean, polynomial, network, bumps, self.least)
+        mixture = self.mixture and Mixture.absent(len(mean), len(self.mixture.offsets))
+        parts = (polynomial, network, bumps, mixture)
+        return QuadraticPotential(stiffness, -stiffness @ mean, *parts, self.least)
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Specification of `QuadraticPotential`: a network of `width` units at `scales`, and bumps beside it.
+    """Specification of `QuadraticPotential`: a network of `width` units at `scales`, bumps and wells.
 
     With a width of 0 the quadratic alone is left.
     """
@@ -137,6 +167,7 @@ class Quadratic:
     least: float = 1e-3
     bumps: int = 192
     bump_scale: float = 3.0
+    wells: int = 8
 
     @property
     def plain(self) -> "Quadratic":
@@ -147,10 +178,11 @@ class Quadratic:
         """The unit matrix, and units whose readout is zero."""
         S, c = jnp.eye(dimension), jnp.zeros(dimension)
         if not self.width:
-            return QuadraticPotential(S, c, None, None, None, self.least)
+            return QuadraticPotential(S, c, None, None, None, None, self.least)
         network = Network.drawn(dimension, 1, self.width, self.scales, dense=True, key=key)
         bumps = Bumps.drawn(dimension, self.bumps, self.bump_scale)
-        return QuadraticPotential(S, c, Polynomial.zero(dimension), network, bumps, self.least)
+        parts = (Polynomial.zero(dimension), network, bumps, Mixture.absent(dimension, self.wells))
+        return QuadraticPotential(S, c, *parts, self.least)
 
 
 @dataclass(frozen=True)

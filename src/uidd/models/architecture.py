@@ -73,6 +73,7 @@ class Architecture:
             if "bumps" in options:
                 whole_number("bumps", options["bumps"])
                 positive("bump_scale", options["bump_scale"])
+                whole_number("wells", options["wells"])
             for width in options.get("widths", ()):
                 whole_number("widths", width)
 

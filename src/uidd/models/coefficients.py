@@ -90,8 +90,8 @@ class Coefficients:
                 scales = (*part.fields.network.scales, *part.currents.network.scales)
                 usual = np.asarray(scales) ** 4.0
             if isinstance(part, QuadraticPotential) and part.bumps is not None:
-                terms = (self.group_owner == own).sum() - len(usual) - 1
-                usual = [*usual, *[1e-2] * terms, 1e-3 * part.bumps.scale**4]
+                terms = (self.group_owner == own).sum() - len(usual) - 3
+                usual = [*usual, *[1e-2] * terms, 1e-3 * part.bumps.scale**4, 1.0, 1e-1]
             if (self.group_owner == own).any():
                 found[self.group_owner == own] = usual
         return found
@@ -145,15 +145,27 @@ def _labels(node, base: int):
         )
         if isinstance(node, PlaneCirculation):
             return eqx.tree_at(lambda n: n.planes, labelled, np.full(node.planes.shape, FROZEN))
-        if isinstance(node, QuadraticPotential) and node.network and node.polynomial and node.bumps:
+        if (
+            isinstance(node, QuadraticPotential)
+            and node.network
+            and node.polynomial
+            and node.bumps
+            and node.mixture
+        ):
             # Where something bends V, S and c stay: they are what keeps e^-V integrable.
-            stay = lambda n: (n.stiffness, n.slope, n.bumps.planes, n.bumps.centers)  # noqa: E731
+            stay = lambda n: (  # noqa: E731
+                n.stiffness, n.slope, n.bumps.planes, n.bumps.centers,
+                n.mixture.whitening, n.mixture.centers, n.mixture.log_weights,
+            )  # fmt: skip
             labelled = eqx.tree_at(stay, labelled, [np.full(part.shape, FROZEN) for part in stay(node)])
             if node.polynomial.frame is not None:
                 fixed = np.full(node.polynomial.frame.shape, FROZEN)
                 labelled = eqx.tree_at(lambda n: n.polynomial.frame, labelled, fixed)
-            bend = lambda n: (n.polynomial.cubic, n.polynomial.quartic, n.bumps.heights)  # noqa: E731
-            kinds = (*node.polynomial.mixed, np.zeros(node.bumps.heights.shape, bool))
+            bend = lambda n: (  # noqa: E731
+                n.polynomial.cubic, n.polynomial.quartic, n.bumps.heights, n.mixture.share, n.mixture.offsets
+            )  # fmt: skip
+            alike = (node.bumps.heights, node.mixture.share, node.mixture.offsets)
+            kinds = (*node.polynomial.mixed, *(np.zeros(part.shape, bool) for part in alike))
             first, groups = base + len(node.network.scales), []
             for kind in kinds:
                 # Powers of one coordinate are likelier than products: a common prior would pull them in.

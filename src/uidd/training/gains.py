@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from ..components import Network
+from .gaussians_of_states import cell_centers, nearest
 from .local_posterior import GroupEvidence
 from .telling_coordinates import independent_components
 
@@ -21,8 +22,8 @@ REACH, CUT = 4.0, 5.0
 MOST_PRODUCTS, MOST_PAIRS = 500, 300_000
 # Scales of steps, in standard deviations, and how many of each.
 STEPS = {"broad steps": (1.0, 48), "fine steps": (3.0, 144)}
-# Features of states in cells, and rounds in which the cells move to where the states are.
-IN_CELLS, MOVES, CELLS_FROM = 144, 8, 20_000
+# Features of states in cells.
+IN_CELLS = 144
 # Ridges are those that suit a bend of so many nats over all pairs; without bound, none.
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
 # Pairs for every feature of a regression.
@@ -280,19 +281,9 @@ def _in_cells(u: np.ndarray, count: int) -> np.ndarray:
     The cells lie where the states do (k-means), so they are as fine as a well is narrow, however far apart
     wells are. Steps and products that are laid out over all states see nothing of that.
     """
-    some = u[:: -(-len(u) // CELLS_FROM)]
-    centers = some[np.random.default_rng(0).choice(len(some), min(count, len(some)), replace=False)]
-    for _ in range(MOVES):
-        inside = np.eye(len(centers))[_nearest(some, centers)]
-        size = inside.sum(axis=0)[:, None]
-        centers = np.where(size > 0, inside.T @ some / np.maximum(size, 1), centers)
-    cell = _nearest(u, centers)
+    centers = cell_centers(u, count)
+    cell = nearest(u, centers)
     places = np.concatenate([np.ones((len(u), 1)), u - centers[cell]], axis=1)
     found = np.zeros((len(u), len(centers), places.shape[1]))
     found[np.arange(len(u)), cell] = places
     return found.reshape(len(u), -1)
-
-
-def _nearest(u: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """The center that is nearest to each."""
-    return np.argmin(np.sum(centers**2, axis=1) / 2 - u @ centers.T, axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._checks import fail
 from .._types import Result
+from ..components import QuadraticPotential
 from ..data import Scaling, Trajectories, Transitions
 from ..dynamics import AbstractEquation, ComponentDynamics
 from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
@@ -19,6 +20,7 @@ from .candidates import Candidates
 from .checks import checked
 from .ensemble import draw_ensemble, unseen_rate
 from .gauss_newton import LOOKED_AT, Solution, known
+from .gaussians_of_states import gaussians_of
 from .hidden_layers import train_hidden_layers
 from .history import best_epoch, is_better
 from .leg import Leg
@@ -63,6 +65,10 @@ class Task:
         """Networks that reproduce a linear model."""
         built = architecture.build(self.data.dimension, key=self.build_key)
         started = start_from_linear(built, linear, key=self.start_key)
+        V = started.potential_component
+        if isinstance(V, QuadraticPotential) and V.mixture is not None:
+            wells = V.with_wells(*self.wells)
+            started = eqx.tree_at(lambda d: d.potential_component, started, wells)
         if not architecture.trains_hidden_layers and self.data.dimension > 1:
             started = laid_out(started, self.frame)
         return in_frame(started, self.frame) if has_frame(started) else started
@@ -71,6 +77,12 @@ class Task:
     def frame(self) -> np.ndarray:
         """The coordinates that V's powers are taken of, where it has powers of single ones alone."""
         return telling_coordinates(self.pairs.start)
+
+    @cached_property
+    def wells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gaussians where the states are."""
+        potential = self.architecture.potential
+        return gaussians_of(self.pairs.start, getattr(potential, "wells", 1))
 
     def sample(self) -> Sample:
         """The training pairs with the blocks that the bootstrap draws."""
