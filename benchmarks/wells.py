@@ -26,8 +26,10 @@ def main() -> None:
     states = np.concatenate(data.states)
     states = states[:: max(1, len(states) // 2000)]
     fit = uidd.fit(data, seed=0, progress=False)
-    learned, exact = (jax.vmap(each.potential)(jnp.asarray(states)) for each in (fit.model, system.dynamics))
-    off = np.asarray(learned - exact, np.float64)
+    unit = jnp.asarray(fit.model.scaling.to_unit(states), jnp.result_type(float))
+    with jax.enable_x64(True):
+        exact = np.asarray(jax.vmap(system.dynamics.potential)(jnp.asarray(states)))
+    off = np.asarray(jax.vmap(fit.model.unit.potential)(unit), np.float64) - exact
     inner = states @ np.asarray(system.dynamics.inverse_axes).T
     nearest = np.argmin(np.sum((inner[:, None] - np.asarray(centers)) ** 2, axis=-1), axis=1)
     print(f"seed {seed}: {fit.result.code}; V is off by {off.std():.2f} kT over recorded states")

@@ -153,3 +153,26 @@ def test_too_few_pairs_and_no_noise_say_nothing():
     assert drift_misfit(few, few) == Misfit(1.0, 0.0, 0.0)
     still = drift_misfit(np.random.default_rng(0).standard_normal((6000, 2)), none)
     assert still.chance == 1.0 and still.nats == 0.0 and np.isfinite(still.hidden)
+
+
+def in_wells(strength, seed, count=30_000):
+    """Three wells ten widths apart, and residuals that in each pull its own way, <xi> = s K_k (z - c_k)."""
+    generator = np.random.default_rng(seed)
+    centers = np.array([[0.0, 0.0], [10.0, 3.0], [2.0, 11.0]])
+    turns = np.array([[[0, 1], [-1, 0]], [[0, -1], [1, 0]], [[1, 0], [0, -1]]])
+    which, own = generator.integers(3, size=count), generator.standard_normal((count, 2))
+    pull = strength * np.einsum("nij,nj->ni", turns[which], own)
+    return centers[which] + own, pull + generator.standard_normal((count, 2)), np.sum(pull**2) / 2
+
+
+def test_what_is_so_in_one_well_and_in_no_other_is_seen():
+    """|pull|^2 / 2 are its nats; the noise of sums of 2 p squares is the root of p = 288, and a mean of cells
+    holds most of a pull."""
+    states, xi, nats = in_wells(0.08, 0)
+    found = drift_misfit(states, xi)
+    assert found.chance < 1e-6
+    assert nats / 2 < found.nats < nats + 4 * 288**0.5
+
+
+def test_white_residuals_in_wells_hold_nothing():
+    assert min(drift_misfit(*in_wells(0.0, seed)[:2]).chance for seed in range(5)) > 2e-3

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from uidd.models import Architecture
-from uidd.training.telling_coordinates import has_frame, in_frame, independent_components
+from uidd.training.telling_coordinates import has_frame, in_frame, independent_components, laid_out
 
 
 def wells_and_noise(dimension, seed, count=20_000):
@@ -41,3 +41,18 @@ def test_only_potentials_of_many_dimensions_have_a_frame_and_nothing_else_change
     turned = in_frame(dynamics, 2 * np.eye(9))
     same = [np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (dynamics, turned)), strict=True)]
     assert same.count(False) == 1
+
+
+@pytest.mark.parametrize("dimension", [2, 5])
+def test_units_laid_out_over_other_coordinates_are_the_same_functions_of_these(
+    dimension, random_dynamics, x64
+):
+    """u'(z) = u(z A) for the network of V and for its bumps; S and the polynomial stay."""
+    dynamics = random_dynamics(Architecture(), dimension, 0)
+    generator = np.random.default_rng(0)
+    A, z = generator.standard_normal((dimension, dimension)), generator.standard_normal(dimension)
+    before, after = (each.potential_component for each in (dynamics, laid_out(dynamics, A)))
+    np.testing.assert_allclose(after.network(z), before.network(z @ A), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(after.bumps(z), before.bumps(z @ A), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(after.stiffness, before.stiffness)
+    np.testing.assert_allclose(after.polynomial(z), before.polynomial(z))
