@@ -23,7 +23,7 @@ from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noi
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST
+from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST, LocalPosterior
 from .rim import Rim
 from .sample import Sample
 from .scores import mean_loss, whitened
@@ -75,6 +75,24 @@ def _relief(weights: Coefficients, now: Solution, before: Solution) -> float:
     """By how much less the priors cost, in nats."""
     L = now.prior(weights) * weights.penalised
     return float(before.vector @ (L * before.vector) - now.vector @ (L * now.vector)) / 2
+
+
+def _overlooked(weights: Coefficients, solution: Solution) -> float:
+    """Nats that a group of W which is switched off could be worth, as a root mean square.
+
+    All that would not have been called for are as likely. Groups can stand for one another: the largest one
+    counts.
+    """
+    nothing = np.zeros_like(solution.vector)
+    none = np.zeros((0, len(nothing)))
+    free = np.ones(len(nothing), bool)
+    seen = LocalPosterior(solution.vector, nothing, solution.information, none[:, 0], none, free)
+    off = solution.precision > MEANINGLESS * weights.usual_precision
+    own = weights.group_owner == COMPONENTS.index("circulation")
+    found = [
+        seen.of_group(weights, solution.precision, k).overlooked(DOUBT) for k in np.flatnonzero(off & own)
+    ]
+    return max(found, default=0.0) / 3**0.5
 
 
 class Search:
@@ -145,20 +163,18 @@ class Search:
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
+        left_out = _overlooked(Coefficients.of(self.dynamics_of(leg)), solution)
         leg, solution = self._trimmed(leg, solution)
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
         likelihood, result = self.likelihood_of(leg), Result()
-        doubted = bool(leg.on) and "circulation" in self.candidates.possible
-        if "circulation" in leg.on:
-            own = weights.group_owner == COMPONENTS.index("circulation")
-            doubted = bool((solution.precision[own] > MEANINGLESS * weights.usual_precision[own]).any())
         if solution.expected_gain > TOO_MUCH:
             words = f"The search stopped {solution.expected_gain:.2g} nats below where the data point."
             result = Result("still_improving", words)
         could_bend = None
         if not leg.on and self.candidates.possible:
             could_bend = self._what_could_bend(dynamics, likelihood)
+            left_out = _overlooked(*could_bend)
         return Found(
             dynamics=dynamics,
             architecture=self.candidates.specification(leg.on),
@@ -167,8 +183,7 @@ class Search:
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
-            # All gains up to what is asked of a group are as likely.
-            left_out=DOUBT / 3**0.5 if doubted else 0.0,
+            left_out=left_out,
             could_bend=could_bend,
         )
 
