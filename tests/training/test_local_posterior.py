@@ -209,7 +209,7 @@ def test_what_is_overlooked_brings_the_evidence_that_is_asked_for():
 
 @pytest.mark.parametrize("count", [50, 800])
 def test_what_is_spread_over_many_directions_is_overlooked_up_to_the_root_of_their_number(count):
-    """n - k log(1 + 2 n / k) / 2 = n^2 / k - 4 n^3 / (3 k^2) + ..., so n = sqrt(d k) (1 + 2 n / (3 k) + ...)."""
+    """The evidence n - k log(1 + 2 n / k) / 2 is n^2 / k - 4 n^3 / (3 k^2) + ... for n below k."""
     doubt = 0.25
     root = (doubt * count) ** 0.5
     found = GroupEvidence(np.full(count, 7.0), np.zeros(count)).overlooked(doubt)
