@@ -5,9 +5,11 @@ from scipy.special import logsumexp
 
 LOOKED_AT = 20_000
 MOVES, ROUNDS = 8, 40
-# Numbers of Gaussians that are tried, of their covariances the part that is the covariance of all states, and
-# of all states that one must stand for.
+# Numbers of Gaussians that are tried; what is added to their variances, as a part of that of all states; and
+# the part of all states that one must stand for.
 COUNTS, ROUND_OFF, FEWEST = (1, 2, 3, 4, 6, 8), 1e-5, 5e-3
+# Nats a state that one more round must gain.
+SETTLED = 1e-5
 
 
 def cell_centers(states: np.ndarray, count: int) -> np.ndarray:
@@ -57,23 +59,34 @@ def gaussians_of(states: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray,
 
 def _fitted(states: np.ndarray, count: int):
     """The log-density of all states, and the mixture."""
-    everything = np.cov(states, rowvar=False).reshape(states.shape[1], -1)
     share = np.eye(count)[nearest(states, cell_centers(states, count))]
+    mixture = _of_shares(states, share)
+    log_p = _log_densities(states, *mixture)
     total = -np.inf
     for _ in range(ROUNDS):
-        share = share[:, share.mean(axis=0) > FEWEST]
-        size = share.sum(axis=0)
-        means = share.T @ states / size[:, None]
-        apart = states[:, None] - means
-        covariances = np.einsum("nk,nki,nkj->kij", share, apart, apart, optimize=True) / size[:, None, None]
-        covariances = covariances + ROUND_OFF * everything
-        L = np.linalg.cholesky(covariances)
-        w = np.linalg.solve(L, apart.transpose(1, 2, 0))
-        log_size = np.sum(np.log(np.diagonal(L, axis1=1, axis2=2)), axis=1)
-        log_p = np.log(size / size.sum()) - np.sum(w**2, axis=1).T / 2 - log_size
         whole = logsumexp(log_p, axis=1)
-        before, total = total, float(whole.sum())
-        if total - before < 1e-5 * len(states):
+        before, total = total, float(np.sum(whole))
+        if total - before < SETTLED * len(states):
             break
-        share = np.exp(log_p - whole[:, None])
-    return total, (size / size.sum(), means, covariances)
+        mixture = _of_shares(states, np.exp(log_p - np.reshape(whole, (-1, 1))))
+        log_p = _log_densities(states, *mixture)
+    return total, mixture
+
+
+def _of_shares(states: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, means and covariances of states that belong to each Gaussian in part."""
+    share = share[:, share.mean(axis=0) > FEWEST]
+    size = share.sum(axis=0)
+    means = share.T @ states / size[:, None]
+    apart = states[:, None] - means
+    covariances = np.einsum("nk,nki,nkj->kij", share, apart, apart, optimize=True) / size[:, None, None]
+    rounded = ROUND_OFF * states.var(axis=0).mean() * np.eye(states.shape[1])
+    return size / size.sum(), means, covariances + rounded
+
+
+def _log_densities(states: np.ndarray, weights, means, covariances) -> np.ndarray:
+    """Of every weighted Gaussian, up to (2 pi)^(D/2)."""
+    L = np.linalg.cholesky(covariances)
+    w = np.linalg.solve(L, (states[:, None] - means).transpose(1, 2, 0))
+    log_size = np.sum(np.log(np.diagonal(L, axis1=1, axis2=2)), axis=1)
+    return np.log(weights) - np.sum(w**2, axis=1).T / 2 - log_size

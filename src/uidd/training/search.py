@@ -89,9 +89,8 @@ def _overlooked(weights: Coefficients, solution: Solution) -> float:
     seen = LocalPosterior(solution.vector, nothing, solution.information, none[:, 0], none, free)
     off = solution.precision > MEANINGLESS * weights.usual_precision
     own = weights.group_owner == COMPONENTS.index("circulation")
-    found = [
-        seen.of_group(weights, solution.precision, k).overlooked(DOUBT) for k in np.flatnonzero(off & own)
-    ]
+    asked = np.flatnonzero(off & own).tolist()
+    found = [seen.of_group(weights, solution.precision, k).overlooked(DOUBT) for k in asked]
     return max(found, default=0.0) / 3**0.5
 
 
