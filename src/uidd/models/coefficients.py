@@ -26,7 +26,7 @@ class Coefficients:
         chosen: The dynamics with nothing but these weights.
         frozen: The dynamics with everything else.
         group: For every coefficient its group, or -1 for constants. A group is one component's readout at
-            one scale of its units, V's powers or products of one degree, or its bumps; it shares a prior
+            one scale of its units, V's powers or products of one degree, its bumps or wells; it shares a prior
             N(0, 1 / precision), which the data choose.
         component: For every coefficient 0, 1 or 2: of V, of sigma, of W.
     """
@@ -78,7 +78,7 @@ class Coefficients:
 
         States are of unit size. Readouts of some tens for V and about one for sigma and W at scale one
         are usual; at others they go as 1 / scale^2, so that V bends as much. Terms of a polynomial of V
-        are usually some kT.
+        are usually some kT, as is the depth of a well, whose share is about one.
         """
         found = np.ones(self.groups)
         for own, part in enumerate(self._parts(self.frozen)):

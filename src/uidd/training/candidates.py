@@ -71,9 +71,14 @@ class Candidates:
         return self.start(self.architecture, sharp), self.start(self.architecture.plain, sharp)
 
     @cached_property
+    def free_residuals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which pairs the free drift was fitted to, and what it leaves of them."""
+        return self.free.fitted(self.pairs)
+
+    @cached_property
     def telling_noise(self) -> AbstractDiffusion:
         """sigma of `bent` with units along which the noise changes."""
-        chosen, xi = self.free.fitted(self.pairs)
+        chosen, xi = self.free_residuals
         return with_telling_units(self.bent[0].diffusion_component, self.pairs.start[chosen], xi)
 
     @cached_property
@@ -88,7 +93,7 @@ class Candidates:
         return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in on})
 
     def model(self, on: tuple[str, ...]) -> ComponentDynamics:
-        """The plain model with the named networks put in, as they were drawn."""
+        """The plain model with the named networks put in: as they were drawn, sigma's where the noise changes."""
         names = [name for name in COMPONENTS if name in on]
         if not names:
             return self.plain

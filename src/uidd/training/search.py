@@ -340,7 +340,7 @@ class Search:
         """Whether the noise varies that the free drift leaves; then sigma's network comes in."""
         if "diffusion" not in self.candidates.possible:
             return leg
-        chosen, xi = self.candidates.free.fitted(self.data.pairs)
+        chosen, xi = self.candidates.free_residuals
         noise = noise_gain(self.data.pairs.start[chosen], xi, folds_of(self.data.block[chosen]))
         leg = replace(leg, tests=tuple(noise if each.what == "noise" else each for each in leg.tests))
         if not noise.called_for:

@@ -75,7 +75,7 @@ class Task:
 
     @cached_property
     def frame(self) -> np.ndarray:
-        """The coordinates that V's powers are taken of, where it has powers of single ones alone."""
+        """The coordinates that units are laid out over, and that V's powers are of where it has few."""
         return telling_coordinates(self.pairs.start)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which coordinates a potential's powers are taken of, where there are too many to take all products."""
+"""Coordinates along which states are least Gaussian: units are laid out over them, and powers taken of them."""
 
 import equinox as eqx
 import jax
