@@ -1,6 +1,6 @@
 """How many nats are the currents worth that fits miss, and how many do their errors admit?
 
-Reads stored rows of `uidd benchmark population`. A current that dissipates S costs S T / 4 nats if it is left out.
+Reads stored rows of `uidd benchmark population`. A current that dissipates S is worth S T / 4 nats.
 
     python benchmarks/weak_currents.py docs/results/population_1700
 """

@@ -93,7 +93,7 @@ class Candidates:
         return replace(self.architecture.plain, **{name: getattr(self.architecture, name) for name in on})
 
     def model(self, on: tuple[str, ...]) -> ComponentDynamics:
-        """The plain model with the named networks put in: as they were drawn, sigma's where the noise changes."""
+        """The plain model with the named networks put in; sigma's has units where the noise changes."""
         names = [name for name in COMPONENTS if name in on]
         if not names:
             return self.plain

@@ -1,4 +1,4 @@
-"""Coordinates along which states are least Gaussian: units are laid out over them, and powers taken of them."""
+"""Coordinates along which states are least Gaussian: units lie over them, and powers are taken of them."""
 
 import equinox as eqx
 import jax
