@@ -192,29 +192,3 @@ def test_the_rim_is_solved_exactly():
     np.testing.assert_allclose(x, found.x, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(downhill(x), 0.0, atol=1e-6)
     assert 0 < (quadratic.rises_at(x) < 0).sum() < 100
-
-
-def test_what_is_overlooked_brings_the_evidence_that_is_asked_for():
-    """Coefficients drawn at that size, over directions that the data see differently well: the mean evidence
-    at their precision is the doubt, to 4 standard errors of it. Over 20 seeds the largest was 3.1."""
-    generator, count = np.random.default_rng(0), 4000
-    S = np.exp(generator.normal(0, 2, 60))
-    nats = GroupEvidence(S, 0 * S).overlooked(9.0)
-    precision = S.sum() / 2 / nats
-    x = generator.standard_normal((count, 60)) / precision**0.5
-    scores = S * x + np.sqrt(S) * generator.standard_normal(x.shape)
-    evidence = np.array([GroupEvidence(S, s)(precision) for s in scores])
-    assert abs(evidence.mean() - 9) < 4 * evidence.std() / count**0.5
-
-
-@pytest.mark.parametrize("count", [50, 800])
-def test_what_is_spread_over_many_directions_is_overlooked_up_to_the_root_of_their_number(count):
-    """The evidence n - k log(1 + 2 n / k) / 2 is n^2 / k - 4 n^3 / (3 k^2) + ... for n below k."""
-    doubt = 0.25
-    root = (doubt * count) ** 0.5
-    found = GroupEvidence(np.full(count, 7.0), np.zeros(count)).overlooked(doubt)
-    assert root < found < root * (1 + root / count)
-
-
-def test_nothing_is_overlooked_where_nothing_is_seen():
-    assert GroupEvidence(np.zeros(3), np.zeros(3)).overlooked(9.0) == 0.0

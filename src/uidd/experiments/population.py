@@ -91,7 +91,9 @@ def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
     except Exception as error:  # a traceback is a row of its own
         return row | {"code": "failed", "message": repr(error), "seconds": time.perf_counter() - began}
     row["seconds"] = time.perf_counter() - began
-    error = float(np.hypot(rate.standard_error, truth_error))
+    # Down from the rate and up from it the interval has lengths of its own.
+    bound = rate.interval[0 if rate.rate > truth else 1]
+    error = float(np.hypot((bound - rate.rate) / 1.959964, truth_error))
     states = np.concatenate(data.states)
     some = states[:: max(1, len(states) // LOOKED_AT)]
     code = rate.result.code if fit.result.successful else fit.result.code

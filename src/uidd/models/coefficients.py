@@ -26,7 +26,7 @@ class Coefficients:
         chosen: The dynamics with nothing but these weights.
         frozen: The dynamics with everything else.
         group: For every coefficient its group, or -1 for constants. A group is one component's readout at
-            one scale of its units, V's powers or products of one degree, its bumps or wells; it shares a prior
+            one scale of its units, V's powers or products of one degree, its bumps or wells, with one prior
             N(0, 1 / precision), which the data choose.
         component: For every coefficient 0, 1 or 2: of V, of sigma, of W.
     """

@@ -36,7 +36,8 @@ class Ensemble:
         recorded: Recorded states in the user's coordinates, in order.
         in_place: Whether the recording is stationary, as far as it tells.
         observed: The time that all recorded paths take together; infinite if it is not known.
-        unseen: In k_B per unit time: the error of the rate from currents too weak for the model to hold them.
+        unseen: In k_B per unit time: the error of the rate from what residuals may hide.
+        overlooked: Likewise, what currents may dissipate that are too weak or too fine to be found.
         result: How the fit ended: members around a model that did not settle mean nothing.
         bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
     """
@@ -48,6 +49,7 @@ class Ensemble:
     recorded: np.ndarray
     result: Result = field(default_factory=Result)
     unseen: float = 0.0
+    overlooked: float = 0.0
     bendable: Model | None = None
     in_place: bool = True
     observed: float = float("inf")
@@ -77,8 +79,8 @@ class Ensemble:
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
-        ended = {"result": self.result.code, "message": self.result.message, "unseen": self.unseen}
-        ended["stationary"] = self.in_place
+        ended = {"result": self.result.code, "message": self.result.message, "stationary": self.in_place}
+        ended |= {"unseen": self.unseen, "overlooked": self.overlooked}
         ended["observed"] = self.observed if isfinite(self.observed) else None
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         beside = []
@@ -100,9 +102,9 @@ class Ensemble:
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
-        unseen = float(container.header.get("unseen", 0.0))
+        not_found = {name: float(container.header.get(name, 0.0)) for name in ("unseen", "overlooked")}
         return cls(
-            center, *rows, recorded=recorded, result=ended, unseen=unseen, bendable=bendable,
+            center, *rows, recorded=recorded, result=ended, bendable=bendable, **not_found,
             in_place=bool(container.header["stationary"]),
             observed=float(container.header.get("observed") or "inf"),
         )  # fmt: skip

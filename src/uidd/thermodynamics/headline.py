@@ -65,8 +65,9 @@ def entropy_production(
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, the whole of what was put back, the error of the
-    states, and what a current could dissipate that the residuals hide. Over draws from
-    e^-V the spread holds what V could be that the data do not exclude, too.
+    states, what a current could dissipate that the residuals hide, and what one could that was overlooked:
+    by so much the rate may be larger, but not smaller. Over draws from e^-V the spread holds what V could
+    be that the data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
@@ -141,9 +142,9 @@ def entropy_production(
     # What is put back for the priors is what they say of currents that the data do not show: as uncertain
     # as it is large.
     put_back = even.mean() - noise.mean()
-    error = np.sqrt(spread + np.var(even) + put_back**2 + monte_carlo**2 + ensemble.unseen**2)
+    parts = (np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.unseen, ensemble.overlooked)
     result = reached if ensemble.result.successful else ensemble.result
-    return Estimate(float(rate), float(error), result)
+    return Estimate(float(rate), float(np.linalg.norm(parts)), result, upward=ensemble.overlooked)
 
 
 def error_of_mean(values: np.ndarray, changes: np.ndarray, total_time: float) -> float:

@@ -1,6 +1,6 @@
 """What an estimate is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,30 @@ from .._types import Result
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its standard error, a 95 % interval and a result code."""
+    """A number with its standard error, a 95 % interval and a result code.
+
+    Attributes:
+        rate: The number.
+        standard_error: With everything that is uncertain.
+        result: How it was found.
+        upward: The part of the standard error by which the rate may be larger, but not smaller. A current
+            that a fit leaves out is orthogonal to the one that it finds, so their rates add.
+    """
 
     rate: float
     standard_error: float
     result: Result = field(default_factory=Result)
+    upward: float = 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """rate -+ 1.96 standard errors."""
-        half = 1.959964 * self.standard_error
-        return self.rate - half, self.rate + half
+        """1.96 standard errors up, and 1.96 without what can only be upward down."""
+        down = max(self.standard_error**2 - self.upward**2, 0.0) ** 0.5
+        return self.rate - 1.959964 * down, self.rate + 1.959964 * self.standard_error
 
     def widened(self, spread: float) -> "Estimate":
         """The same value with an independent error joined to its own."""
-        return Estimate(self.rate, float(np.hypot(self.standard_error, spread)), self.result)
+        return replace(self, standard_error=float(np.hypot(self.standard_error, spread)))
 
     def to_dict(self) -> dict[str, Any]:
         """As in `metrics.json`; what is not finite becomes null, and the result says why."""

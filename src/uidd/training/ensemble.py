@@ -1,11 +1,13 @@
 """The ensemble: what other data of the same size could have given."""
 
 import numpy as np
+import scipy.optimize
 
 from ..models import Coefficients, Ensemble, Model
 from ..models.coefficients import COMPONENTS
+from .gains import IN_CELLS
 from .gauss_newton import Solution
-from .local_posterior import Factored, prior
+from .local_posterior import DOUBT, Factored, prior
 
 COUNT = 64
 
@@ -32,7 +34,7 @@ def draw_ensemble(
     and the many directions that the data see well outvote the few that they hardly see; asked one by one,
     each of these may be anything that the prior allows before any data are seen. So there is a second set of
     deviations with that prior for V, for whoever asks how well V is known. (Currents too weak to be seen have
-    their own place in the error of the rate, see `unseen_rate`.)
+    their own place in the error of the rate, see `overlooked_nats`.)
 
     Args:
         center: The fitted model.
@@ -71,6 +73,23 @@ def unseen_rate(nats: float, total_time: float) -> float:
     metric M^-1, and S is the mean of |f_irr|^2.
     """
     return 4 * nats / total_time
+
+
+def overlooked_nats(dimension: int) -> float:
+    """How many nats a current may be worth that a fit overlooks, as a root mean square.
+
+    A fit looks for currents with some tens of units, and its checks look into `IN_CELLS` features of cells
+    of states. A vortex could turn in any plane of any of these cells: k = D (D - 1) / 2 numbers a cell. If
+    each is so large that they are worth n nats together, their evidence is n - k log(1 + 2 n / k) / 2, about
+    n^2 / k: what could be anything needs many nats before it is told from noise. All currents of less than
+    the evidence that is asked for, `DOUBT`, are as likely.
+    """
+    k = IN_CELLS // (dimension + 1) * dimension * (dimension - 1) / 2
+    if not k:
+        return 0.0
+    lacking = lambda n: n - k * np.log1p(2 * n / k) / 2 - DOUBT  # noqa: E731
+    # log(1 + x) < x / 2 + 1 / 5, so nothing lacks at the upper end.
+    return float(scipy.optimize.brentq(lacking, 0.0, 2 * DOUBT + 2 * k)) / 3**0.5
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:

@@ -109,22 +109,6 @@ class GroupEvidence:
         something = share * np.exp(evidence - most)
         return float(np.sqrt(np.sum(something * self.nats(l) ** 2) / (np.exp(-most) + something.sum())))
 
-    def overlooked(self, doubt: float) -> float:
-        """How many nats it may be worth and yet bring an evidence of no more than `doubt`, on average.
-
-        Coefficients of size l^(-1/2) are worth n = sum S / (2 l) nats, and their evidence is
-        n - sum log(1 + S / l) / 2. Spread over k directions that the data see alike that is about n^2 / k:
-        what could be anything needs many nats before it is told from noise.
-        """
-        S = self.information[self.information > 0]
-        if not len(S):
-            return 0.0
-        nats = lambda log_l: float(np.sum(S)) * np.exp(-log_l) / 2  # noqa: E731
-        lacking = lambda log_l: nats(log_l) - np.sum(np.log1p(S * np.exp(-log_l))) / 2 - doubt  # noqa: E731
-        # At the lower end the nats of the best seen direction alone are more than twice what is asked.
-        low, high = np.log(S.max() / (4 * doubt + 8)), np.log(S.sum())
-        return float(nats(scipy.optimize.brentq(lacking, low, high)))
-
 
 @dataclass(frozen=True)
 class LocalPosterior:

@@ -23,7 +23,7 @@ from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noi
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
-from .local_posterior import DOUBT, MEANINGLESS, TIGHTEST, LocalPosterior
+from .local_posterior import MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .sample import Sample
 from .scores import mean_loss, whitened
@@ -56,7 +56,6 @@ class Found:
         likelihood: The transition density that was used.
         tests: Whether the drift bends and the noise varies.
         result: Whether the search settled.
-        left_out: Nats that groups of W could gain which are not in the model, as a root mean square.
         could_bend: Of a model without networks: the same with all of them at zero, and what is known of it.
     """
 
@@ -67,7 +66,6 @@ class Found:
     likelihood: AbstractLikelihood
     tests: tuple[Gain, ...]
     result: Result
-    left_out: float
     could_bend: tuple[Coefficients, Solution] | None
 
 
@@ -75,23 +73,6 @@ def _relief(weights: Coefficients, now: Solution, before: Solution) -> float:
     """By how much less the priors cost, in nats."""
     L = now.prior(weights) * weights.penalised
     return float(before.vector @ (L * before.vector) - now.vector @ (L * now.vector)) / 2
-
-
-def _overlooked(weights: Coefficients, solution: Solution) -> float:
-    """Nats that a group of W which is switched off could be worth, as a root mean square.
-
-    All that would not have been called for are as likely. Groups can stand for one another: the largest one
-    counts.
-    """
-    nothing = np.zeros_like(solution.vector)
-    none = np.zeros((0, len(nothing)))
-    free = np.ones(len(nothing), bool)
-    seen = LocalPosterior(solution.vector, nothing, solution.information, none[:, 0], none, free)
-    off = solution.precision > MEANINGLESS * weights.usual_precision
-    own = weights.group_owner == COMPONENTS.index("circulation")
-    asked = np.flatnonzero(off & own).tolist()
-    found = [seen.of_group(weights, solution.precision, k).overlooked(DOUBT) for k in asked]
-    return max(found, default=0.0) / 3**0.5
 
 
 class Search:
@@ -162,7 +143,6 @@ class Search:
 
     def found(self, leg: Leg, solution: Solution) -> Found:
         """The result of the last leg."""
-        left_out = _overlooked(Coefficients.of(self.dynamics_of(leg)), solution)
         leg, solution = self._trimmed(leg, solution)
         weights = Coefficients.of(self.dynamics_of(leg))
         dynamics = weights.dynamics(solution.vector)
@@ -173,7 +153,6 @@ class Search:
         could_bend = None
         if not leg.on and self.candidates.possible:
             could_bend = self._what_could_bend(dynamics, likelihood)
-            left_out = _overlooked(*could_bend)
         return Found(
             dynamics=dynamics,
             architecture=self.candidates.specification(leg.on),
@@ -182,7 +161,6 @@ class Search:
             likelihood=likelihood,
             tests=leg.tests,
             result=result,
-            left_out=left_out,
             could_bend=could_bend,
         )
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from .._checks import fail
 from .._types import Result
-from ..components import QuadraticPotential
+from ..components import Absent, QuadraticPotential
 from ..data import Scaling, Trajectories, Transitions
 from ..dynamics import AbstractEquation, ComponentDynamics
 from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import checked
-from .ensemble import draw_ensemble, unseen_rate
+from .ensemble import draw_ensemble, overlooked_nats, unseen_rate
 from .gauss_newton import LOOKED_AT, Solution, known
 from .gaussians_of_states import gaussians_of
 from .hidden_layers import train_hidden_layers
@@ -150,10 +150,7 @@ class Task:
                 model, weights, found.solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
-            left_out = unseen_rate(found.left_out, self.train.total_time)
-            ensemble = replace(
-                ensemble, unseen=left_out, in_place=is_stationary(self.data), observed=self.data.total_time
-            )
+            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -223,13 +220,15 @@ class Task:
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
 
     def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:
-        checks = Checks()
+        checks, overlooked = Checks(), 0.0
         if len(ensemble):
             checks = checked(ensemble.center, likelihood, self.test, self.pairs)
+        if not isinstance(self.architecture.circulation, Absent):
+            overlooked = unseen_rate(overlooked_nats(self.data.dimension), self.train.total_time)
         result = checks.result if result.successful else result
         return Fit(
             model=ensemble.center,
-            ensemble=replace(ensemble, result=result, unseen=float(np.hypot(ensemble.unseen, checks.unseen))),
+            ensemble=replace(ensemble, result=result, unseen=checks.unseen, overlooked=overlooked),
             history=history,
             result=result,
             seconds=time.monotonic() - self.begun,
