@@ -7,7 +7,7 @@ import scipy.stats
 
 from .._programs import compiled
 from ..data import Trajectories, Transitions
-from ..dynamics import AbstractDynamics, solve_lower
+from ..dynamics import AbstractDynamics, ComponentDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
 from .ensemble import unseen_rate
@@ -23,6 +23,8 @@ SMALL = 0.15
 MOST_PAIRS, BLOCKS = 100_000, 64
 # Steps of the model's own that are followed finely, and into how many.
 FOLLOWED, FINER = 16_384, 16
+# Steps that are asked one by one whether noise can make them.
+MOST_OUTLIERS = 64
 
 
 def checked(
@@ -75,7 +77,9 @@ def checked(
         )
     lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
     lines.append(_line("memory", *_memory(xi, follows)))
-    lines.append(_line("tails", *_tails(xi, own_xi)))
+    outliers = _outliers(model.unit, likelihood, looked_at, left)
+    outliers = outliers[0], steepness * outliers[1]
+    lines.append(_line("tails", *_worst(_tails(xi, own_xi), outliers)))
     lines.append(_line("not_stationary", *_course(xi, place)))
     lines.append(_work(model, unit, xi))
     return Checks(tuple(lines), unseen)
@@ -130,6 +134,33 @@ def _tails(xi: np.ndarray, expected: np.ndarray | None = None) -> tuple[float, f
     chance = min(1.0, 2 * len(t) * scipy.stats.norm.sf(np.abs(t).max()))
     # A step's third and fourth cumulants enter the log-density divided by 3! and 4!.
     return float(chance), float(np.abs(skew).max() / 6 + np.abs(kurtosis).max() / 24) * xi.shape[1]
+
+
+def _outliers(
+    dynamics: ComponentDynamics, likelihood: AbstractGaussian, pairs: Transitions, xi: np.ndarray
+) -> tuple[float, float]:
+    """Chance of the largest step, and the root mean square over all pairs of steps that noise cannot make.
+
+    A fit gives up pairs far below all others: they may be mistakes of a tracking program. But they may also
+    be the few steps in which a path that was started far out falls back, and V is not known where they begin.
+    An outlier counts if none of the steps that the model makes itself from the same state is as large.
+    """
+    r = np.sum(xi**2, axis=1)
+    limit = scipy.stats.chi2.isf(LARGEST_CHANCE / len(r), xi.shape[1])
+    far = np.flatnonzero(r > limit)
+    if not len(far):
+        return 1.0, 0.0
+    worst = far[np.argsort(-r[far])][:MOST_OUTLIERS]
+    again = np.resize(worst, FOLLOWED)
+    made = _made_by(dynamics, Transitions(*(part[again] for part in pairs)))
+    own = np.sum(residuals(Coefficients.of(dynamics), likelihood, made) ** 2, axis=1)
+    largest = np.array([own[again == each].max() for each in worst])
+    real = worst[r[worst] > largest]
+    if not len(real):
+        return 1.0, 0.0
+    chance = min(1.0, len(r) * scipy.stats.chi2.sf(r[real].max(), xi.shape[1]))
+    share = np.sum(r[real]) / np.sum(r[worst])
+    return float(chance), float(np.sqrt(share * np.sum(r[far]) / len(r)))
 
 
 def _moments(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:

@@ -11,7 +11,8 @@ ADVICE = {
     "memory": "Residuals of successive steps are correlated: measurement noise, a hidden coordinate or "
     "inertia. Use every n-th frame, or record more coordinates.",
     "coarse": "Frames are so far apart that the model's own steps are not Gaussian: record more often.",
-    "tails": "Residuals are not Gaussian: jumps or outliers. Look at the largest steps.",
+    "tails": "Residuals are not Gaussian: jumps, outliers, or paths that fall back from far out. Look at the "
+    "largest steps, and leave out what is a mistake or lies far from where the system rests.",
     "not_stationary": "Residuals change in the course of the recording: the system does. Fit parts of it.",
     "work": "The work of the learned current along paths that it was not fitted to differs from its square.",
 }
