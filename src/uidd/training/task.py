@@ -223,7 +223,9 @@ class Task:
         checks, overlooked = Checks(), 0.0
         if len(ensemble):
             checks = checked(ensemble.center, likelihood, self.test, self.pairs)
-        if not isinstance(self.architecture.circulation, Absent):
+        # Where nothing bends, neither drift nor noise, a current that does so alone is not looked for.
+        bent = ensemble.center.architecture != self.architecture.plain
+        if bent and not isinstance(self.architecture.circulation, Absent):
             overlooked = unseen_rate(overlooked_nats(self.data.dimension), self.train.total_time)
         result = checks.result if result.successful else result
         return Fit(
