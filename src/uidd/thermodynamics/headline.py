@@ -1,6 +1,7 @@
 """The headline: the entropy production rate of an ensemble, corrected for noise, with its interval."""
 
 from dataclasses import replace
+from math import hypot
 from typing import Protocol
 
 import equinox as eqx
@@ -144,7 +145,7 @@ def entropy_production(
     put_back = even.mean() - noise.mean()
     parts = (np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.unseen, ensemble.overlooked)
     result = reached if ensemble.result.successful else ensemble.result
-    return Estimate(float(rate), float(np.linalg.norm(parts)), result, upward=ensemble.overlooked)
+    return Estimate(float(rate), hypot(*map(float, parts)), result, upward=ensemble.overlooked)
 
 
 def error_of_mean(values: np.ndarray, changes: np.ndarray, total_time: float) -> float:

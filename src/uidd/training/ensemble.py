@@ -89,7 +89,8 @@ def overlooked_nats(dimension: int) -> float:
         return 0.0
     lacking = lambda n: n - k * np.log1p(2 * n / k) / 2 - DOUBT  # noqa: E731
     # log(1 + x) < x / 2 + 1 / 5, so nothing lacks at the upper end.
-    return float(scipy.optimize.brentq(lacking, 0.0, 2 * DOUBT + 2 * k)) / 3**0.5
+    found = scipy.optimize.root_scalar(lacking, bracket=(0.0, 2 * DOUBT + 2 * k), method="brentq")
+    return float(found.root) / 3**0.5
 
 
 def _orthogonal(generator: np.random.Generator, rows: int, size: int) -> np.ndarray:
