@@ -29,10 +29,13 @@ def main() -> None:
     unit = jnp.asarray(fit.model.scaling.to_unit(states), jnp.result_type(float))
     with jax.enable_x64(True):
         exact = np.asarray(jax.vmap(system.dynamics.potential)(jnp.asarray(states)))
-    off = np.asarray(jax.vmap(fit.model.unit.potential)(unit), np.float64) - exact
+    learned = lambda model: np.asarray(jax.vmap(model.unit.potential)(unit), np.float64)  # noqa: E731
+    off = learned(fit.model) - exact
+    apart = np.stack([learned(member) for member in fit.models]) - learned(fit.model)
+    stated = (apart - apart.mean(axis=1, keepdims=True)).std()
     inner = states @ np.asarray(system.dynamics.inverse_axes).T
     nearest = np.argmin(np.sum((inner[:, None] - np.asarray(centers)) ** 2, axis=-1), axis=1)
-    print(f"seed {seed}: {fit.result.code}; V is off by {off.std():.2f} kT over recorded states")
+    print(f"seed {seed}: {fit.result.code}; V is off by {off.std():.2f} kT, {stated:.2f} stated")
     for k in range(len(centers)):
         own = off[nearest == k]
         print(

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-import equinox as eqx
 import jax
+
+from ._traced import Traced
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,7 +21,7 @@ MAPS, MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
-    """`eqx.filter_jit`, without the short products of GPUs.
+    """`eqx.filter_jit`, without the short products of GPUs, and traced once for all processes.
 
     Left alone, JAX multiplies single precision matrices there with a mantissa of 10 bits. The log-density of
     a pair is a difference of large numbers: on the linear case the error of the rate doubles.
@@ -31,7 +32,20 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
         with jax.default_matmul_precision("highest"):
             return function(*args, **kwargs)
 
-    return eqx.filter_jit(precise)
+    traced = Traced(function, precise, _folder_of_traced)
+
+    @functools.wraps(function)
+    def kept(*args: P.args, **kwargs: P.kwargs) -> T:
+        return traced(*args, **kwargs)
+
+    return kept
+
+
+def _folder_of_traced() -> Path | None:
+    """Beside compiled programs, if these are kept where we keep them."""
+    folder = cache_folder()
+    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    return folder if folder is not None and chosen == str(folder) else None
 
 
 def make_room() -> None:
@@ -91,6 +105,7 @@ def keep_programs() -> Path | None:
     return folder
 
 
+@functools.cache
 def _processor() -> str:
     """A short name for what the processor can do."""
     try:

@@ -76,8 +76,7 @@ class Sample:
     def each(self, function: Callable[..., T], size: int = SEGMENT) -> Iterator[T]:
         """`function(pairs, count, block)` of every segment in turn, some at once.
 
-        A program's loop over a segment leaves cores idle for a third of the time. The first segment goes
-        alone: it compiles the program for the others.
+        A program's loop over a segment leaves cores idle for a third of the time.
         """
         double = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -85,7 +84,5 @@ class Sample:
             with jax.enable_x64(double):  # a setting of the caller's thread
                 return function(*segment)
 
-        segments = self.segments(size)
-        yield one(next(segments))
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            yield from pool.map(one, segments)
+            yield from pool.map(one, self.segments(size))
