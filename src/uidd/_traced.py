@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,8 @@ from ._files import write_atomically
 MOST_FOLDERS = 4
 # Whose classes the source alone describes. What others define may change behind the same name.
 KNOWN = ("uidd.", "builtins", "numpy", "jax", "jaxlib")
+# When this process began to read the source.
+BEGUN = time.time()
 
 
 class Traced:
@@ -54,10 +57,11 @@ class Traced:
             return self.plain(*args, **kwargs)
         leaves = [jnp.asarray(leaf) for leaf in leaves]
         words, other = jax.tree.flatten(rest)
+        words = tuple((type(word), word) for word in words)  # 1 and 1.0 are equal, but not the same
         double = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
         shapes = tuple(map(jax.typeof, leaves))
         try:
-            program = self.programs.get(key := (tree, other, tuple(words), shapes, double))
+            program = self.programs.get(key := (tree, other, words, shapes, double))
         except TypeError:  # something that cannot be told apart
             return self.plain(*args, **kwargs)
         if program is not None:
@@ -71,10 +75,11 @@ class Traced:
     def _program(self, args, kwargs, leaves, tree, rest, name: str) -> Callable[..., Any]:
         plain = lambda args, kwargs, _: self.plain(*args, **kwargs)  # noqa: E731
         known = _is_known(self.function) and _are_known((args, kwargs))
-        if (folder := self.folder()) is None or not known or " at 0x" in name or "..." in name:
+        folder, state = self.folder(), _state_of_source()
+        if folder is None or state is None or not known or " at 0x" in name or "..." in name:
             return plain
         name = f"{self.function.__module__}.{self.function.__qualname__} {jax.default_backend()} {name}"
-        path = folder / _state_of_source() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.program"
+        path = folder / state / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.program"
         found = None
         with suppress(Exception):  # a file that is damaged, or of another JAX, is traced anew
             found = export.deserialize(bytearray(path.read_bytes()))
@@ -118,10 +123,15 @@ def _are_known(tree: Any) -> bool:
 
 
 @functools.cache
-def _state_of_source() -> str:
-    """A short name for the source of this package and the versions of those that trace it."""
+def _state_of_source() -> str | None:
+    """A short name for the source of this package and the versions of those that trace it.
+
+    None where a file was changed after it may have been read: what runs is then not what lies there.
+    """
     found = hashlib.sha256(f"{jax.__version__} {eqx.__version__} {np.__version__}".encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
+        if path.stat().st_mtime > BEGUN:
+            return None
         found.update(path.read_bytes())
     return f"traced-{found.hexdigest()[:16]}"
 
