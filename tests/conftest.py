@@ -31,6 +31,7 @@ def compiled_once(tmp_path_factory):
     for name, value in settings.items():
         jax.config.update(name, value)
         os.environ[name.upper()] = str(value)
+    os.environ["UIDD_CACHE"] = settings["jax_compilation_cache_dir"]  # what was traced lies beside it
 
 
 @pytest.fixture(scope="module", autouse=True)
