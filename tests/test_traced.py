@@ -126,7 +126,9 @@ def test_what_the_source_does_not_tell_is_not_kept(tmp_path, network):
         def __call__(self, z):
             return 2 * z
 
-    assert (read_from(tmp_path)(Doubling(), z, 2)[0] == 4 * z**2).all()
+    for module in (Doubling.__module__, "jaxopt.somewhere"):
+        Doubling.__module__ = module
+        assert (read_from(tmp_path)(Doubling(), z, 2)[0] == 4 * z**2).all()
     assert (read_from(tmp_path)(lambda z: 3 * z, z, 2)[0] == 9 * z**2).all()
     assert not files(tmp_path)
 

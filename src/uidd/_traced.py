@@ -23,7 +23,7 @@ from ._files import write_atomically
 # Of a folder for each state of the source, those that were used last.
 MOST_FOLDERS = 4
 # Whose classes the source alone describes. What others define may change behind the same name.
-KNOWN = ("uidd.", "builtins", "numpy", "jax", "jaxlib")
+KNOWN = ("uidd.", "builtins.", "numpy.", "jax.", "jaxlib.")
 # When this process began to read the source.
 BEGUN = time.time()
 
