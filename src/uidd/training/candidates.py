@@ -120,11 +120,6 @@ class Candidates:
         own = Coefficients.of(built)
         return self.referring(built, own.vector[own.component == COMPONENTS.index("potential")])
 
-    def at_rest(self, present: ComponentDynamics) -> ComponentDynamics:
-        """The same model without a current."""
-        still = present.circulation_component.starting_at(jnp.zeros((self.pairs.start.shape[1],) * 2))
-        return eqx.tree_at(lambda d: d.circulation_component, present, still)
-
     def referring(self, present: ComponentDynamics, reference: np.ndarray) -> ComponentDynamics:
         """The same model with a W that refers to a V of these coefficients, where it refers to one."""
         W = present.circulation_component

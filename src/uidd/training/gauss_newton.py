@@ -87,7 +87,9 @@ def climb(
 
     V and W enter the drift as a product, and may move far against each other with next to no change of the
     drift; then their product breaks the promise. So W, in which the drift is linear, is solved for once more
-    at the V of a damped step (variable projection, Golub and Pereyra 1973).
+    at the V of such a step and of every damped one (variable projection, Golub and Pereyra 1973). Without
+    that no step that changes precisions would be taken where W is several times M, and a V that was too flat
+    at first would stay so under priors that fit it.
 
     Where the data are a part of all, their noise sets the goal: it moves the maximum by half a nat for each
     effective coefficient, and half of that is near enough.
@@ -104,7 +106,7 @@ def climb(
     rows = ROWS_EACH if part == 1 else FEWER_ROWS
     alone = moving[0] if len(moving) == 1 else None
 
-    def solved_for_W(x: np.ndarray) -> np.ndarray:
+    def solved_for_W(x: np.ndarray, precision: np.ndarray) -> np.ndarray:
         """The best W for V and sigma as they are in x: the drift is linear in it."""
         of_W = free & (weights.component == COMPONENTS.index("circulation"))
         if not of_W.any() or of_W.all():
@@ -137,7 +139,11 @@ def climb(
         for number in range(max(held - 1, 0), len(PACES)):
             x, tuned = quadratic.solved(weights, precision, PACES[number])
             promised, kept = promise(quadratic, x), height(x) - before
-            taken = kept > promised - abs(promised) / 2 - LEEWAY
+            least = promised - abs(promised) / 2 - LEEWAY
+            if kept < least:
+                x = solved_for_W(x, tuned)
+                kept = height(x) - before
+            taken = kept > least
             held = number if taken else len(PACES)
             if taken:
                 vector, precision, gain = x, tuned, abs(promised - kept)
@@ -147,7 +153,7 @@ def climb(
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
             promised = promise(quadratic, x)
-            x = solved_for_W(x)
+            x = solved_for_W(x, precision)
             kept = height(x) - before
             relief = (vector @ (L * vector) - x @ (L * x)) / 2
             if trial == 0:
