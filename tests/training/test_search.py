@@ -165,10 +165,11 @@ def test_a_double_well_in_one_dimension_has_its_barrier():
     assert 0.005 < np.std(heights) < 0.3
 
 
-def test_an_oscillator_on_its_way_from_far_out_keeps_its_potential():
-    """dz = -(1 + 6 J) grad V dt + sqrt(2) dB, V = |z|^4 / 4: pairs that start evenly on |z| < 3, 20 kT up.
+def test_a_current_seen_on_its_way_from_far_out_does_not_pass_for_a_gradient(monkeypatch):
+    """dz = -(1 + 6 J) grad V dt + sqrt(2) dB, V = 2 x^2 + x y + y^4 / 4: pairs that start evenly in a box.
 
-    No gradient is orthogonal to the current there: begun without a current, V ended five times too flat.
+    The gradient nearest to such a drift is far from grad V. Asked for at the linear model's W, V is off by
+    what the noise of the pairs leaves: M grad V has a variance of 2 / (n dt) a unit, some .3 kT along 2.5.
     """
     generator, dt, fine, paths = np.random.default_rng(0), 2e-3, 10, 6000
     z = 2.5 * (2 * generator.random((paths, 2)) - 1)
@@ -180,14 +181,26 @@ def test_an_oscillator_on_its_way_from_far_out_keeps_its_potential():
             noise = generator.standard_normal(z.shape) * (2 * dt / fine) ** 0.5
             z = z + force @ turning.T * dt / fine + noise
         frames.append(z)
-    fitted = fit(Trajectories.from_arrays(np.stack(frames, axis=1), dt=dt), progress=False)
-    shown = z
-    learned, *members = (jax.vmap(model.potential)(shown) for model in (fitted.model, *fitted.models))
-    stated = np.mean([np.var(member - learned) for member in members]) ** 0.5
-    exact = 2 * shown[:, 0] ** 2 + shown[:, 0] * shown[:, 1] + shown[:, 1] ** 4 / 4
-    off = np.std(learned - exact)
-    assert off < 3 * stated
-    assert stated < 2
+    found, task = _search(Trajectories.from_arrays(np.stack(frames, axis=1), dt=dt))
+    own_climb, solved = search.climb, []
+
+    def only_V(weights, *rest, **options):
+        solution = own_climb(weights, *rest, **options)
+        solved.append(weights.dynamics(solution.vector))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search, "climb", only_V)
+    with pytest.raises(KeyboardInterrupt):
+        found.advance(found.begin())
+    learned = jax.vmap(solved[0].potential)(task.scaling.to_unit(z))
+    exact = 2 * z[:, 0] ** 2 + z[:, 0] * z[:, 1] + z[:, 1] ** 4 / 4
+    assert np.std(learned - exact) < 1.0
+
+
+def _search(data):
+    task = Task(data, 0, Architecture(), None, None, None, False, False)
+    candidates = Candidates(task.architecture, task.started, task.linear, task.pairs)
+    return search.Search(candidates, None, task.sample(), task.held_out(task.test), seed=0), task
 
 
 def test_data_of_one_dimension_have_no_circulation():
@@ -218,9 +231,7 @@ def test_a_current_that_is_left_out_costs_a_quarter_of_its_rate_times_the_time()
 def test_a_round_that_lowers_the_log_density_goes_back(monkeypatch):
     """Steps that go astray: the model stays where it was, and says that it is not at its best."""
     data = Linear().simulate(100, 51, scheme="exact")
-    task = Task(data, 0, Architecture(), None, None, None, False, False)
-    candidates = Candidates(task.architecture, task.started, task.linear, task.pairs)
-    found = search.Search(candidates, None, task.sample(), task.held_out(task.test), seed=0)
+    found, _ = _search(data)
     begun, own_climb, moves = found.begin(), search.climb, []
 
     def astray(weights, solution, *rest, **options):
