@@ -146,14 +146,6 @@ class Candidates:
         parts = [at_constant(n, getattr(present, n), n.split("_")[0] in on) for n in names]
         return eqx.tree_at(lambda d: [getattr(d, name) for name in names], present, parts)
 
-    def carried(self, weights: Coefficients, on: tuple[str, ...], precision: np.ndarray) -> np.ndarray:
-        """The precisions of the model with `on` for one with other networks: usual ones for what is new."""
-        found, before = weights.usual_precision, Coefficients.of(self.model(on))
-        for k, name in enumerate(COMPONENTS):
-            if name in on and (weights.group_owner == k).any():
-                found[weights.group_owner == k] = precision[before.group_owner == k]
-        return found
-
 
 def _mean(field: AbstractDiffusion | AbstractCirculation | AbstractPotential, states: np.ndarray) -> Array:
     """Over some of the states."""
