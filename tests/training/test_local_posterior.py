@@ -1,5 +1,6 @@
 """The log-posterior as a quadratic: its maximum, its evidence, and what falls on the rim."""
 
+import itertools
 import math
 
 import numpy as np
@@ -119,9 +120,9 @@ def test_the_evidence_of_a_group_is_the_density_of_the_data_under_its_prior():
         covariance = np.eye(50) + (X / wide) @ X.T
         return -(np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y)) / 2
 
-    for off in (1e8, 0.3):
-        given = np.array([2.0, 1.0, off])
-        evidence = quadratic.of_group(Weights, given, 1)
+    # Whether another group is switched off or not, and whatever the group's own precision is at present.
+    for off, present in itertools.product((1e8, 0.3), (1e-2, 1.0, 1e5, 1e8)):
+        evidence = quadratic.of_group(Weights, np.array([2.0, present, off]), 1)
         for own in (0.1, 1.0, 30.0):
             gain = exact(np.array([2.0, own, off])) - exact(np.array([2.0, 1e12, off]))
             assert float(evidence(own)) == pytest.approx(gain, abs=2e-3)

@@ -111,6 +111,23 @@ class GroupEvidence:
 
 
 @dataclass(frozen=True)
+class Given:
+    """What the groups in a model say together.
+
+    Attributes:
+        on: Which coefficients are in it.
+        pull: The gradient of the data's log-density where all that is free is zero.
+        factor: Of F + L of these.
+        x: Where the log-posterior is largest.
+    """
+
+    on: np.ndarray
+    pull: np.ndarray
+    factor: Factored
+    x: np.ndarray
+
+
+@dataclass(frozen=True)
 class LocalPosterior:
     """The log-posterior around `center`: score g and information F of the data, what V lacks on the rim.
 
@@ -165,13 +182,17 @@ class LocalPosterior:
         for _ in range(SWEEPS if moves else 0):
             before, falling, gained = precision.copy(), self.rises_at(x) < 0, 0.0
             known = self.with_falling(falling)
+            given = known.given(weights, precision)
             for k in sorted(moves, key=lambda k: -before[k] / usual[k]):
-                evidence = known.of_group(weights, precision, k)
-                precision[k], gain = evidence.largest(low[k], high[k])
+                evidence = known.of_group(weights, precision, k, given)
+                best, gain = evidence.largest(low[k], high[k])
                 doubt = DOUBT if weights.group_owner[k] and pace == np.inf else 0.0
                 if high[k] == TIGHTEST and gain <= doubt:
-                    precision[k] = TIGHTEST
-                gained += abs(float(evidence(precision[k]) - evidence(before[k])))
+                    best = TIGHTEST
+                gained += abs(float(evidence(best) - evidence(before[k])))
+                if best != precision[k]:
+                    precision[k] = best
+                    given = known.given(weights, precision)
             x, _ = self.maximum(weights, precision, falling)
             if gained < SETTLED:
                 break
@@ -194,23 +215,36 @@ class LocalPosterior:
             rise_gradients=self.rise_gradients[:0],
         )
 
-    def of_group(self, weights: Coefficients, precision: np.ndarray, k: int) -> GroupEvidence:
+    def given(self, weights: Coefficients, precision: np.ndarray) -> "Given":
+        """What all groups say together, if no place falls. What is switched off is left out."""
+        off = weights.penalised & (np.append(precision, 0.0)[weights.group] >= TIGHTEST)
+        on = self.free & ~off
+        # Up to a constant the log-density is pull . x - x . F x / 2 in what is free, from zero on.
+        pull = self.score + self.information @ np.where(self.free, self.center, 0.0)
+        L = prior(weights, precision, self.information)[on]
+        factor = Factored.of(self.information[np.ix_(on, on)] + np.diag(L))
+        return Given(on, pull, factor, factor.solve(pull[on]))
+
+    def of_group(
+        self, weights: Coefficients, precision: np.ndarray, k: int, given: "Given | None" = None
+    ) -> GroupEvidence:
         """The evidence of one group's precision, all others given, if no place falls.
 
-        What is switched off is left out.
+        With P = (F + L)^-1 of all that is in the model and x = P pull, a group in it has S + l = P_kk^-1 and
+        s = P_kk^-1 x_k. So one factor serves all groups, as long as no precision changes.
         """
+        given = self.given(weights, precision) if given is None else given
         own = weights.group == k
-        off = weights.penalised & (np.append(precision, 0.0)[weights.group] >= TIGHTEST)
-        rest = self.free & ~own & ~off
-        # Up to a constant the log-density is pull . x - x . F x / 2 in what is free, from zero on.
-        F, origin = self.information, np.where(self.free, self.center, 0.0)
-        pull = self.score + F @ origin
-        seen, score = F[np.ix_(own, own)], pull[own]
-        if rest.any():
-            L = prior(weights, precision, self.information)[rest]
-            between = F[np.ix_(rest, own)]
-            known = Factored.of(F[np.ix_(rest, rest)] + np.diag(L)).solve(np.c_[between, pull[rest]])
-            seen, score = seen - between.T @ known[:, :-1], score - between.T @ known[:, -1]
+        if given.on[own].all():
+            inside = own[given.on]
+            P = given.factor.solve(np.eye(len(inside))[:, inside])[inside]
+            seen = np.linalg.inv((P + P.T) / 2)
+            score = seen @ given.x[inside]
+            seen = seen - precision[k] * np.eye(len(seen))
+        else:
+            between = self.information[np.ix_(given.on, own)]
+            seen = self.information[np.ix_(own, own)] - between.T @ given.factor.solve(between)
+            score = given.pull[own] - between.T @ given.x
         values, vectors = np.linalg.eigh((seen + seen.T) / 2)
         return GroupEvidence(np.maximum(values, 0.0), vectors.T @ score)
 
