@@ -112,7 +112,7 @@ def climb(
         if not of_W.any() or of_W.all():
             return x
         there = scores(weights, x, likelihood, data, floor=floor)
-        F = fisher(weights, x, likelihood, data, seed=seed, of="circulation")
+        F = fisher(weights, x, likelihood, data, seed=seed, rows_each=rows, of="circulation")
         there = LocalPosterior(x, there.gradient, F, *rim.rises(weights, x), of_W)
         return there.maximum(weights, precision)[0]
 
