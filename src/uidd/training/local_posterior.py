@@ -75,7 +75,7 @@ class GroupEvidence:
     information: np.ndarray
     score: np.ndarray
 
-    def __call__(self, precision: np.ndarray) -> np.ndarray:
+    def __call__(self, precision: np.ndarray | float) -> np.ndarray:
         """At one or many precisions."""
         S, s, l = self.information, self.score, np.asarray(precision)[..., None]  # noqa: E741
         return np.sum(s**2 / (S + l) - np.log1p(S / l), axis=-1) / 2
