@@ -12,7 +12,7 @@ from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients
 from uidd.models.coefficients import COMPONENTS
 from uidd.training import information
-from uidd.training.information import fisher
+from uidd.training.information import _telling, fisher
 from uidd.training.sample import Sample
 from uidd.training.scores import log_densities, mean_loss
 
@@ -105,3 +105,32 @@ def test_the_information_of_one_component_is_its_block(component, random_dynamic
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-30))
     assert own.any() and not found[~own].any()
     assert np.abs((found - exact) / scale / scale[:, None]).max() < 1e-4
+
+
+def test_a_pair_that_alone_knows_a_coefficient_is_always_taken():
+    """300 of 4,096 pairs for 40 coefficients, each of the last ten known by one pair: a random part would have
+    seven in a hundred of these."""
+    generator = np.random.default_rng(0)
+    rows = generator.standard_normal((4096, 2, 40))
+    rows[:, :, 30:] = 0.0
+    rows[np.arange(10), :, 30 + np.arange(10)] = 1e-3
+    for seed in range(20):
+        taken, stands_for = _telling(rows, np.ones(4096), 300, np.random.default_rng(seed))
+        assert abs(len(taken) - 300) < 5 * 300**0.5
+        known = (taken[:, :, 30:] != 0).any(axis=1)
+        assert known.any(axis=0).all() and stands_for[known.any(axis=1)] == pytest.approx(1.0)
+
+
+def test_the_information_of_the_pairs_that_are_taken_is_that_of_all_on_average():
+    """Every entry over 400 draws, against its standard error; rows of very different size, each standing for
+    more than itself. The largest of 36 normal numbers is below 4.5 but in one of 4,000 tests."""
+    generator = np.random.default_rng(0)
+    rows = generator.standard_normal((1000, 3, 8)) * np.exp(2 * generator.standard_normal((1000, 1, 1)))
+    share = np.exp(generator.standard_normal(1000))
+    exact = np.einsum("n,nri,nrj->ij", share, rows, rows)
+    found = []
+    for seed in range(400):
+        taken, stands_for = _telling(rows, share, 200, np.random.default_rng(seed))
+        found.append(np.einsum("n,nri,nrj->ij", stands_for, taken, taken))
+    error = np.std(found, axis=0) / 400**0.5
+    assert np.abs((np.mean(found, axis=0) - exact) / error).max() < 4.5

@@ -73,6 +73,6 @@ def test_segments_come_in_turn_and_keep_the_precision_of_the_caller(x64):
     pairs = Transitions(np.arange(70.0)[:, None], np.zeros((70, 1)), np.ones(70))
     sample = Sample(pairs, np.zeros(70, int), 1)
     with jax.enable_x64(x64):
-        found = list(sample.each(lambda arrays, count, _: 2 * arrays[0][:count] / 3, 16))
+        found = list(sample.each(lambda arrays, which: 2 * arrays[0][: which.stop - which.start] / 3, 16))
     assert {part.dtype for part in found} == {np.dtype(np.float64 if x64 else np.float32)}
     np.testing.assert_allclose(np.concatenate(found)[:, 0], 2 * np.arange(70) / 3, rtol=1e-6)

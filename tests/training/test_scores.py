@@ -69,3 +69,12 @@ def test_a_scheme_without_finer_steps_says_what_it_says():
     own, data = Own(Wall(jnp.ones(()))), pairs_of([*np.linspace(-0.5, 0.5, 40), 3.0])
     assert EulerMaruyama().finer is None
     assert whitened(own, NONE, EulerMaruyama(), data).log_densities[-1] < -100
+
+
+def test_a_pair_that_the_model_has_with_no_chance_stays_as_it_was_recorded():
+    """From x = 3 one step throws it to a thousand: half way there is no state that tells of the system."""
+    own, data = Own(Wall(jnp.ones(()))), pairs_of([*np.linspace(-0.5, 0.5, 40), 3.0])
+    found = whitened(own, NONE, Bare(1), data)
+    assert np.abs(found.noise[-1]) > 100
+    for made, recorded in zip(found.straight.pairs[:2], data.pairs[:2], strict=True):
+        assert made[-1] == recorded[-1] and (made[:-1] != recorded[:-1]).all()

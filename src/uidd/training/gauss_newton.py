@@ -105,16 +105,16 @@ def climb(
     F = found = None
     rows = ROWS_EACH if part == 1 else FEWER_ROWS
     alone = moving[0] if len(moving) == 1 else None
+    of_W = free & (weights.component == COMPONENTS.index("circulation"))
+    # Where W moves alone a step is the solution for W already.
+    projects = bool(of_W.any() and (free & ~of_W).any())
 
     def solved_for_W(x: np.ndarray, precision: np.ndarray) -> np.ndarray:
         """The best W for V and sigma as they are in x: the drift is linear in it."""
-        of_W = free & (weights.component == COMPONENTS.index("circulation"))
-        if not of_W.any() or of_W.all():
-            return x
-        there = scores(weights, x, likelihood, data, floor=floor)
-        F = fisher(weights, x, likelihood, data, seed=seed, rows_each=rows, of="circulation")
-        there = LocalPosterior(x, there.gradient, F, *rim.rises(weights, x), of_W)
-        return there.maximum(weights, precision)[0]
+        g = scores(weights, x, likelihood, data, floor=floor).gradient
+        F_W = fisher(weights, x, likelihood, data, seed=seed, rows_each=rows, of="circulation")
+        around = LocalPosterior(x, g, F_W, *rim.rises(weights, x), of_W)
+        return around.maximum(weights, precision)[0]
 
     def height(x: np.ndarray) -> float:
         """The data's log-density less what the rim costs."""
@@ -140,7 +140,7 @@ def climb(
             x, tuned = quadratic.solved(weights, precision, PACES[number])
             promised, kept = promise(quadratic, x), height(x) - before
             least = promised - abs(promised) / 2 - LEEWAY
-            if kept < least:
+            if kept < least and projects:
                 x = solved_for_W(x, tuned)
                 kept = height(x) - before
             taken = kept > least
@@ -153,7 +153,8 @@ def climb(
         for trial in range(0 if taken else TRIALS):
             x = quadratic.damped(weights, precision, damping)
             promised = promise(quadratic, x)
-            x = solved_for_W(x, precision)
+            if projects:
+                x = solved_for_W(x, precision)
             kept = height(x) - before
             relief = (vector @ (L * vector) - x @ (L * x)) / 2
             if trial == 0:

@@ -21,6 +21,8 @@ MOST_ROWS = 9
 ROWS_EACH, MOST_PRODUCTS = 64, 2 * 10**11
 # Every pair is drawn by itself, so their number is off by some ninety: this many nearly always fill one call.
 FEWEST_PAIRS = SEGMENT - 400
+# Pairs whose rows are formed, for each one whose rows are multiplied: as long as forming takes less.
+FORMED = 4
 
 
 def fisher(
@@ -39,9 +41,9 @@ def fisher(
     there, and noisy elsewhere. For a Gaussian density it is known, J^T J; in many dimensions J is seen
     through some random combinations of its rows, and for other densities next states are drawn.
 
-    Some pairs are enough, if those where few start are among them: each stands for as many as were passed
-    over in its favour. Among pairs as they come, rare places have so few that the information there is next
-    to unknown, and steps go astray.
+    Some pairs are enough, if those where few start and those that tell most are among them: each stands for
+    as many as were passed over in its favour. Among pairs as they come, a coefficient that few pairs know
+    would seem unknown, and steps would go astray.
 
     Args:
         weights: The coefficients.
@@ -53,30 +55,59 @@ def fisher(
         of: The component whose coefficients are asked about; the rows of others stay zero. All by default.
     """
     chosen, key = weights.unravelled(vector), jax.random.key(seed)
-    total = np.zeros((len(vector), len(vector)))
-    columns = _columns(weights, of)
-    seen, stands_for = data.evenly(
-        _pairs_of_information(len(columns), rows_each, likelihood, data), np.random.default_rng([seed, 1])
-    )
+    columns, generator = _columns(weights, of), np.random.default_rng([seed, 1])
+    enough = _pairs_of_information(len(columns), rows_each, likelihood, data)
+    seen, stands_for = data.evenly(FORMED * enough, generator)
+    order = generator.permutation(len(seen))  # each segment is then like all of them
+    seen, stands_for = seen.taken(order), stands_for[order]
     # One size for nearly all data: compiled once.
     size = SEGMENT if 2 * len(seen) > SEGMENT else CHUNK * -(-len(seen) // CHUNK)
-    for index, (pairs, count, _) in enumerate(seen.segments(size)):
-        start, _, dt = pairs
-        share = stands_for[index * size : index * size + count]
+
+    def squares(pairs, which: slice) -> list[tuple[slice, np.ndarray]]:
+        """J^T J of a segment, and the coefficients that it is about."""
+        (start, _, dt), index, count = pairs, which.start // size, which.stop - which.start
         keys = jax.random.split(jax.random.fold_in(key, index), size)
-        if isinstance(likelihood, AbstractGaussian):
-            for first, last, made in _parts_of_rows(weights, likelihood, start.shape[1]):
-                begin, end = _common(columns, made)
-                if begin < end:
-                    ends = first, last, made.start, made.stop
-                    rows = np.asarray(_rows(chosen, weights.frozen, likelihood, start, dt, keys, *ends))
-                    asked = rows[:count, :, begin - made.start : end - made.start]
-                    total[begin:end, begin:end] += _squared(asked, share)
-        else:
+        chance, most = np.random.default_rng([seed, 2, index]), enough * count / len(seen)
+
+        def squared(rows: np.ndarray) -> np.ndarray:
+            return _squared(*_telling(rows[:count], stands_for[which], most, chance))
+
+        if not isinstance(likelihood, AbstractGaussian):
             drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
-            rows = gradients_of(chosen, weights.frozen, likelihood, (start, drawn, dt))[1][:, None]
-            total += _squared(np.asarray(rows)[:count], share)
+            rows = gradients_of(chosen, weights.frozen, likelihood, (start, drawn, dt))[1]
+            return [(slice(None), squared(np.asarray(rows)[:, None]))]
+        found = []
+        for first, last, made in _parts_of_rows(weights, likelihood, start.shape[1]):
+            begin, end = _common(columns, made)
+            if begin < end:
+                ends = first, last, made.start, made.stop
+                rows = np.asarray(_rows(chosen, weights.frozen, likelihood, start, dt, keys, *ends))
+                found.append((slice(begin, end), squared(rows[:, :, begin - made.start : end - made.start])))
+        return found
+
+    total = np.zeros((len(vector), len(vector)))
+    for found in seen.each(squares, size):
+        for about, part in found:
+            total[about, about] += part
     return total
+
+
+def _telling(
+    rows: np.ndarray, share: np.ndarray, most: float, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """About `most` of the pairs, half at random and half by what they tell, and how many each stands for.
+
+    What a pair tells is its part of the information about each coefficient, summed over these: a pair that
+    alone knows one of p coefficients is always taken, if `most` is 2 p (sampling by leverage, Drineas and
+    others 2006, with the diagonal of J^T J in place of all of it).
+    """
+    if most >= len(rows):
+        return rows, share
+    squares = np.nan_to_num(np.einsum("nrp,nrp->np", rows, rows), posinf=0.0) * share[:, None]
+    part = squares @ (1 / np.maximum(squares.sum(axis=0), 1e-30))
+    q = np.minimum(1.0, most / 2 * (1 / len(rows) + part / max(part.sum(), 1e-30)))
+    taken = np.flatnonzero(generator.random(len(rows)) < q)
+    return rows[taken], share[taken] / q[taken]
 
 
 def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -126,9 +157,9 @@ def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
 
 
 def _pairs_of_information(p: int, rows_each: int, likelihood: AbstractLikelihood, data: Sample) -> int:
+    """How many are multiplied."""
     rows = min(_rows_of(likelihood, data), MOST_ROWS)
-    enough = min(rows_each * p, MOST_PRODUCTS // p**2) // rows
-    return max(FEWEST_PAIRS, enough)
+    return max(FEWEST_PAIRS, min(rows_each * p, MOST_PRODUCTS // p**2) // rows)
 
 
 @compiled

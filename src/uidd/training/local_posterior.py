@@ -189,9 +189,10 @@ class LocalPosterior:
                 doubt = DOUBT if weights.group_owner[k] and pace == np.inf else 0.0
                 if high[k] == TIGHTEST and gain <= doubt:
                     best = TIGHTEST
-                gained += abs(float(evidence(best) - evidence(before[k])))
-                if best != precision[k]:
-                    precision[k] = best
+                worth = abs(float(evidence(best) - evidence(before[k])))
+                # A change that is worth next to nothing would cost a factorisation.
+                if worth > SETTLED / len(moves) or (best == TIGHTEST) != (before[k] == TIGHTEST):
+                    gained, precision[k] = gained + worth, best
                     given = known.given(weights, precision)
             x, _ = self.maximum(weights, precision, falling)
             if gained < SETTLED:

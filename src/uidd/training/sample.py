@@ -62,19 +62,21 @@ class Sample:
 
     def at(self, index: np.ndarray) -> "Sample":
         """Some pairs, in their order."""
-        index = np.sort(index)
+        return self.taken(np.sort(index))
+
+    def taken(self, index: np.ndarray) -> "Sample":
+        """Some pairs, in the order of `index`."""
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
     def segments(self, size: int = SEGMENT):
-        """Segments on the device, filled up to full length, with the number of true pairs and the blocks."""
+        """Segments on the device, filled up to full length, and which pairs they begin with."""
         for first in range(0, len(self), size):
-            count = min(size, len(self) - first)
             index = np.minimum(np.arange(first, first + size), len(self) - 1)
             arrays = tuple(jnp.asarray(part[index], jnp.result_type(float)) for part in self.pairs)
-            yield arrays, count, self.block[first : first + count]
+            yield arrays, slice(first, min(first + size, len(self)))
 
     def each(self, function: Callable[..., T], size: int = SEGMENT) -> Iterator[T]:
-        """`function(pairs, count, block)` of every segment in turn, some at once.
+        """`function(arrays, which)` of every segment in turn, some at once.
 
         A program's loop over a segment leaves cores idle for a third of the time.
         """

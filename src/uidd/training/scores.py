@@ -50,8 +50,9 @@ def log_densities(
         return _density(noise, log_volume)
     chosen = weights.unravelled(vector)
 
-    def of(pairs, count, _) -> np.ndarray:
-        return np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)[:count]
+    def of(pairs, which) -> np.ndarray:
+        found = np.asarray(_values(chosen, weights.frozen, likelihood, pairs), np.float64)
+        return found[: which.stop - which.start]
 
     return np.concatenate(list(data.each(of)))
 
@@ -96,22 +97,24 @@ def whitened(
         for part, better in zip(parts, again, strict=True):
             part[wild] = better
     noise, log_volume, start, increment = parts
-    usable = np.isfinite(start + increment).all(axis=1, keepdims=True)
+    density = _density(noise, log_volume)
+    # A model that has a pair with no chance may send it anywhere: such pairs stay as they were recorded.
+    usable = (density >= _floor(density))[:, None] & np.isfinite(start + increment).all(axis=1, keepdims=True)
     straight = Transitions(
         np.where(usable, start, data.pairs.start),
         np.where(usable, increment, data.pairs.increment),
         data.pairs.dt,
     )
-    return Whitened(noise, _density(noise, log_volume), replace(data, pairs=straight))
+    return Whitened(noise, density, replace(data, pairs=straight))
 
 
 def _passed(weights, vector, likelihood, data: Sample, size: int) -> list[np.ndarray]:
     """Noise, log-volume, and start and increment of the straight pair, of all pairs."""
     chosen, scheme = weights.unravelled(vector), likelihood.as_argument
 
-    def of(pairs, count, _) -> list[np.ndarray]:
+    def of(pairs, which) -> list[np.ndarray]:
         found = _whitened(chosen, weights.frozen, scheme, pairs)
-        return [np.asarray(part, np.float64)[:count] for part in found]
+        return [np.asarray(part, np.float64)[: which.stop - which.start] for part in found]
 
     return [np.concatenate(part) for part in zip(*data.each(of, size), strict=True)]
 
@@ -155,15 +158,16 @@ def scores(
     """Value and gradient of the log-density, each pair's bent at `floor`."""
     chosen = weights.unravelled(vector)
 
-    def of(pairs, count, block) -> tuple[float, np.ndarray]:
+    def of(pairs, which) -> tuple[float, np.ndarray]:
+        count = which.stop - which.start
         found, gradients, size = gradients_of(chosen, weights.frozen, likelihood, pairs)
         bent, slope = _bent(np.asarray(found, np.float64)[:count], floor)
         gradients, size = np.asarray(gradients)[:count], np.asarray(size)[:count]
         weight = slope * _tamed(size, slope)
         if not np.isfinite(size).all():
             gradients = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
-        shape = data.blocks, count
-        summed = scipy.sparse.csr_array((weight, (block, np.arange(count))), shape) @ gradients
+        places = data.block[which], np.arange(count)
+        summed = scipy.sparse.csr_array((weight, places), (data.blocks, count)) @ gradients
         return float(bent.sum()), summed
 
     value, blocks = 0.0, np.zeros((data.blocks, len(vector)))
