@@ -108,8 +108,8 @@ def test_the_information_of_one_component_is_its_block(component, random_dynamic
 
 
 def test_a_pair_that_alone_knows_a_coefficient_is_always_taken():
-    """300 of 4,096 pairs for 40 coefficients, each of the last ten known by one pair: a random part would have
-    seven in a hundred of these."""
+    """300 of 4,096 pairs for 40 coefficients, each of the last ten known by one pair: a random part would
+    have seven in a hundred of these."""
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((4096, 2, 40))
     rows[:, :, 30:] = 0.0

@@ -10,10 +10,12 @@ from ..data import Trajectories, Transitions
 from ..dynamics import AbstractDynamics, ComponentDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
+from .absorbed import Absorbed
 from .ensemble import unseen_rate
 from .gains import Misfit, drift_misfit, noise_misfit
+from .gauss_newton import Solution
 from .sample import Sample
-from .scores import whitened
+from .scores import Whitened, whitened
 from .verdicts import ADVICE, Check, Checks
 
 # Of one line's complaint about a good fit.
@@ -28,7 +30,11 @@ MOST_OUTLIERS = 64
 
 
 def checked(
-    model: Model, likelihood: AbstractLikelihood, test: Trajectories, fitted: Transitions | None = None
+    model: Model,
+    likelihood: AbstractLikelihood,
+    test: Trajectories,
+    fitted: Transitions | None = None,
+    solution: Solution | None = None,
 ) -> Checks:
     """Whitened residuals of held-out transitions against the state, their past, a Gaussian, and time.
 
@@ -36,44 +42,50 @@ def checked(
     the likelihood makes of frames that are far apart, which steps that the model makes itself show, too.
 
     What is left of drift and noise is looked for in the pairs that were fitted, too: there are many more of
-    them, and a fit makes their residuals smaller, never larger.
+    them, and what a fit has taken out of their residuals is known (`Absorbed`).
 
     Args:
         model: The fitted one.
         likelihood: Its transition density.
         test: Paths that took no part.
         fitted: Pairs that did, in unit-size coordinates.
+        solution: What is known of the coefficients.
     """
     if not isinstance(likelihood, AbstractGaussian):
         return Checks()
     pairs, place, follows = _consecutive(test)
     unit = model.scaling.transitions_to_unit(pairs)
     own = Coefficients.of(model.unit)
-    xi = residuals(own, likelihood, unit)
+    seen = _seen(own, likelihood, unit)
+    xi = _bounded(seen)
     D, dt = xi.shape[1], float(np.mean(unit.dt))
     sigma = np.asarray(_typical_noise(model.unit, jnp.asarray(unit.start[:: max(1, len(xi) // 512)])))
     # |M^-1 df| for a drift that is off by one standard deviation of the noise of a step.
     steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
-    looked_at, left = unit, xi
+    looked_at, left, straight = unit, xi, seen.straight
+    was_fitted = np.zeros(len(xi), bool)
     if fitted is not None and len(xi) < MOST_PAIRS:
         stride = -(-len(fitted.dt) // (MOST_PAIRS - len(xi)))
         some = Transitions(*(part[::stride] for part in fitted))
         looked_at = Transitions(*(np.concatenate(parts) for parts in zip(unit, some, strict=True)))
-        left = np.concatenate([xi, residuals(own, likelihood, some)])
-    misfit = drift_misfit(looked_at.start, left)
+        seen = _seen(own, likelihood, some)
+        left, straight = np.concatenate([xi, _bounded(seen)]), straight.joined(seen.straight)
+        was_fitted = np.arange(len(left)) >= len(xi)
+    made = None if solution is None else Absorbed.of(own, solution, straight, was_fitted).between
+    misfit = drift_misfit(looked_at.start, left, made)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
     noise = _noise(looked_at.start, left)
     unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
     coarse, own_xi = (1.0, 0.0), None
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):
-        made = _made_by(model.unit, unit)
-        own_xi = residuals(own, likelihood, made)
-        misfit = drift_misfit(made.start, own_xi)
+        steps = _made_by(model.unit, unit)
+        own_xi = residuals(own, likelihood, steps)
+        misfit = drift_misfit(steps.start, own_xi)
         coarse = _worst(
             _tails(own_xi),
             (misfit.chance, _size_of_drift(misfit, len(own_xi), steepness)),
-            _noise(made.start, own_xi),
+            _noise(steps.start, own_xi),
         )
     lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
     lines.append(_line("memory", *_memory(xi, follows)))
@@ -171,9 +183,16 @@ def _moments(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
 
 def residuals(own: Coefficients, likelihood: AbstractGaussian, pairs: Transitions) -> np.ndarray:
     """White noise if the model is right, for pairs in unit-size coordinates."""
+    return _bounded(_seen(own, likelihood, pairs))
+
+
+def _seen(own: Coefficients, likelihood: AbstractGaussian, pairs: Transitions) -> Whitened:
     block = np.arange(len(pairs.dt)) * BLOCKS // len(pairs.dt)
-    xi = whitened(own, own.vector, likelihood, Sample(pairs, block, BLOCKS)).noise
-    return np.clip(np.nan_to_num(xi), -8, 8)
+    return whitened(own, own.vector, likelihood, Sample(pairs, block, BLOCKS))
+
+
+def _bounded(seen: Whitened) -> np.ndarray:
+    return np.clip(np.nan_to_num(seen.noise), -8, 8)
 
 
 def _made_by(dynamics: AbstractDynamics, pairs: Transitions) -> Transitions:

@@ -121,18 +121,26 @@ class Misfit:
     hidden: float
 
 
-def drift_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
+def drift_misfit(
+    start: np.ndarray, residuals: np.ndarray, made: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Misfit:
     """Of a mean of the residuals in products and steps of the states.
 
     Along each of p orthogonal combinations y of the features, sum(y xi)^2 / sum(y^2 xi^2) is chi-squared of
     one degree of freedom if nothing is left, wherever the noise is larger or smaller than the model says
     (White 1980). What a drift of n nats adds to their sum is 2 n, whatever combination it is, beside a noise
-    of the root of 2 p. The fit has taken its own coefficients out of the residuals of the pairs that it saw:
-    with these the sum is smaller, and the chance no less than it should be.
+    of the root of 2 p. A fit has taken its own coefficients out of the residuals of the pairs that it saw:
+    with these the sum is smaller, by what `made` says of its covariance.
 
     Features of which there are more than a quarter of the pairs are not asked.
+
+    Args:
+        start: States `(n, D)`.
+        residuals: What a model leaves, `(n, D)`.
+        made: From combinations y `(n, p)` of the features to what the fit has added to the covariance of
+            sum(y xi), `(p D, p D)`; see `Absorbed`.
     """
-    return _misfit(start, residuals)
+    return _misfit(start, residuals, made)
 
 
 def noise_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
@@ -140,10 +148,12 @@ def noise_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
     return _misfit(start, _squares(residuals))
 
 
-def _misfit(start: np.ndarray, values: np.ndarray) -> Misfit:
+def _misfit(
+    start: np.ndarray, values: np.ndarray, made: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Misfit:
     z = _whitened(start)
     asked = (np.concatenate([z, f], axis=1) for _, f in _features(_bounded(z)))
-    found = [_left(X, values) for X in asked if len(X) >= FEWEST_EACH * X.shape[1]]
+    found = [_left(X, values, made) for X in asked if len(X) >= FEWEST_EACH * X.shape[1]]
     if not found:
         return Misfit(1.0, 0.0, 0.0)
     real = max(found, key=lambda each: (-each.chance, each.nats))
@@ -151,7 +161,7 @@ def _misfit(start: np.ndarray, values: np.ndarray) -> Misfit:
     return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
 
 
-def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
+def _left(X: np.ndarray, values: np.ndarray, made: Callable[[np.ndarray], np.ndarray] | None) -> Misfit:
     X, xi = X - X.mean(axis=0), values - values.mean(axis=0)
     sizes, directions = np.linalg.eigh(X.T @ X)
     some = sizes > 1e-9 * sizes.max()
@@ -178,9 +188,15 @@ def _left(X: np.ndarray, values: np.ndarray) -> Misfit:
     # The diagonal of C alone is n.
     count, each = max(t.size / max(together, 1.0), 1.0), float(t.mean())
     evidence = GroupEvidence(np.ones(round(count)), np.full(round(count), each**0.5))
+    # With C the covariance that a fit leaves the sum is Tr C, with a variance of 2 Tr C^2.
+    left, both = float(t.size), float(t.size)
+    if made is not None:
+        C = np.eye(t.size) + made(combined)
+        left, both = max(float(np.trace(C)), 1.0), float(np.sum(C**2))
+    degrees = max(left**2 / both * count / t.size, 1.0)
     return Misfit(
-        chance=float(scipy.stats.chi2.sf(each * count, count)),
-        nats=float(t.sum() - t.size) / 2,
+        chance=float(scipy.stats.chi2.sf(t.sum() / left * degrees, degrees)),
+        nats=float(t.sum() - left) / 2,
         hidden=t.size / count * evidence.hidden(AS_LARGE, NOTHING),
     )
 

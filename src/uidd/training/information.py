@@ -1,5 +1,7 @@
 """The Fisher information: how well the data could know each coefficient."""
 
+from itertools import pairwise
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -92,6 +94,26 @@ def fisher(
     return total
 
 
+def jacobian_of_mean(
+    weights: Coefficients, vector: np.ndarray, likelihood: AbstractGaussian, data: Sample
+) -> np.ndarray:
+    """J of L^-1 m, the mean over the root of the covariance, of every pair, `(pairs, D, p)`."""
+    chosen, dimension = weights.unravelled(vector), data.pairs.start.shape[1]
+    keys = jax.random.split(jax.random.key(0), SEGMENT)
+    # In parts that are seen as they are, without random combinations.
+    ends = [*range(0, dimension, MOST_ROWS), dimension]
+
+    def of(pairs, which: slice) -> np.ndarray:
+        (start, _, dt), count = pairs, which.stop - which.start
+        parts = [
+            np.asarray(_rows(chosen, weights.frozen, likelihood, start, dt, keys, *part, 0, len(vector)))
+            for part in pairwise(ends)
+        ]
+        return np.concatenate(parts, axis=1)[:count]
+
+    return np.concatenate(list(data.each(of)))
+
+
 def _telling(
     rows: np.ndarray, share: np.ndarray, most: float, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -112,16 +134,21 @@ def _telling(
 
 def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
     """J^T J of all pairs, `(pairs, rows, p)`, each counted `share` times."""
-    finite = np.isfinite(rows).all(axis=(1, 2))
-    rows, share = rows[finite], share[finite]
-    # Where the model is still wild, one pair must not seem to know more than all others together.
-    largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
-    usual = 100 * np.median(largest) if len(largest) else 1.0
     # In double precision: directions that the data hardly see must not turn negative.
-    factor = np.sqrt(share) * np.minimum(1.0, usual / np.maximum(largest, 1e-30))
-    tame = rows * factor[:, None, None].astype(np.float64)
-    flat = tame.reshape(-1, rows.shape[-1])
+    factor = np.sqrt(share) * tamed(rows)
+    flat = (np.nan_to_num(rows) * factor[:, None, None].astype(np.float64)).reshape(-1, rows.shape[-1])
     return flat.T @ flat
+
+
+def tamed(rows: np.ndarray) -> np.ndarray:
+    """A factor for the rows of every pair: 1, but where they are far larger than usual, or not finite.
+
+    Where the model is still wild, one pair must not seem to know more than all others together.
+    """
+    largest = np.nan_to_num(np.abs(rows).max(axis=(1, 2), initial=0.0), nan=np.inf)
+    finite = np.isfinite(largest)
+    usual = 100 * np.median(largest[finite]) if finite.any() else 1.0
+    return np.where(finite, np.minimum(1.0, usual / np.maximum(largest, 1e-30)), 0.0)
 
 
 def _columns(weights: Coefficients, component: str | None) -> range:

@@ -68,6 +68,11 @@ class Sample:
         """Some pairs, in the order of `index`."""
         return Sample(Transitions(*(part[index] for part in self.pairs)), self.block[index], self.blocks)
 
+    def joined(self, other: "Sample") -> "Sample":
+        """These and others, of the same blocks."""
+        parts = (np.concatenate(both) for both in zip(self.pairs, other.pairs, strict=True))
+        return Sample(Transitions(*parts), np.concatenate([self.block, other.block]), self.blocks)
+
     def segments(self, size: int = SEGMENT):
         """Segments on the device, filled up to full length, and which pairs they begin with."""
         for first in range(0, len(self), size):

@@ -143,19 +143,19 @@ class Task:
             found = search.found(leg, solution)
             likelihood, result, weights, tests = found.likelihood, found.result, found.weights, found.tests
             model, could_bend = self.model(found.dynamics, found.architecture), None
+            solution = found.solution
             if found.could_bend is not None:
                 bent, known_of_it = found.could_bend
                 could_bend = (self.model(bent.dynamics(bent.vector), self.architecture), bent, known_of_it)
             ensemble = draw_ensemble(
-                model, weights, found.solution, recorded_states(self.data),
+                model, weights, solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
             ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
-            tests,
-            mean_loss(own, own.vector, likelihood, test),
+            tests, mean_loss(own, own.vector, likelihood, test), solution,
         )  # fmt: skip
 
     def from_random_weights(self) -> Trained:
@@ -207,22 +207,25 @@ class Task:
         refined = self.model(eqx.combine(trained, static), self.architecture)
         model = refined if left else self.model(plain, self.architecture.plain)
         own = Coefficients.of(model.unit)
+        solution: Solution | None = None
         if result.code in ("interrupted", "not_finite"):
             ensemble = Ensemble.none(model)
         else:
             every, rim = self.sample(), Rim.of(self.pairs.start)
             some = every.some(LOOKED_AT, np.random.default_rng(self.seed))
-            solution: Solution = known(own, likelihood, some, rim, seed=self.seed, total=len(every))
+            solution = known(own, likelihood, some, rim, seed=self.seed, total=len(every))
             ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
             ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
         kept = best_epoch(history[1:]) if left else history[0]
         test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
-        return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test)
+        return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test, solution)
 
-    def _record(self, ensemble, history, result, kept, refined, likelihood, tests, test_loss) -> Fit:
+    def _record(
+        self, ensemble, history, result, kept, refined, likelihood, tests, test_loss, solution
+    ) -> Fit:
         checks, overlooked = Checks(), 0.0
         if len(ensemble):
-            checks = checked(ensemble.center, likelihood, self.test, self.pairs)
+            checks = checked(ensemble.center, likelihood, self.test, self.pairs, solution)
         # Where nothing bends, neither drift nor noise, a current that does so alone is not looked for.
         bent = ensemble.center.architecture != self.architecture.plain
         if bent and not isinstance(self.architecture.circulation, Absent):
