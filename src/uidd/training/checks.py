@@ -16,12 +16,8 @@ from .gains import Misfit, drift_misfit, noise_misfit
 from .gauss_newton import Solution
 from .sample import Sample
 from .scores import Whitened, whitened
-from .verdicts import ADVICE, Check, Checks
+from .verdicts import ADVICE, LARGEST_CHANCE, Check, Checks, line
 
-# Of one line's complaint about a good fit.
-LARGEST_CHANCE = 2e-4
-# In kT: a misfit that could change V by less is real, but too small to matter.
-SMALL = 0.15
 MOST_PAIRS, BLOCKS = 100_000, 64
 # Steps of the model's own that are followed finely, and into how many.
 FOLLOWED, FINER = 16_384, 16
@@ -87,12 +83,12 @@ def checked(
             (misfit.chance, _size_of_drift(misfit, len(own_xi), steepness)),
             _noise(steps.start, own_xi),
         )
-    lines = [_line("coarse", *coarse), _line("drift", *drift), _line("noise", *noise)]
-    lines.append(_line("memory", *_memory(xi, follows)))
+    lines = [line("coarse", *coarse), line("drift", *drift), line("noise", *noise)]
+    lines.append(line("memory", *_memory(xi, follows)))
     outliers = _outliers(model.unit, likelihood, looked_at, left)
     outliers = outliers[0], steepness * outliers[1]
-    lines.append(_line("tails", *_worst(_tails(xi, own_xi), outliers)))
-    lines.append(_line("not_stationary", *_course(xi, place)))
+    lines.append(line("tails", *_worst(_tails(xi, own_xi), outliers)))
+    lines.append(line("not_stationary", *_course(xi, place)))
     lines.append(_work(model, unit, xi))
     return Checks(tuple(lines), unseen)
 
@@ -116,12 +112,6 @@ def _worst(*found: tuple[float, float]) -> tuple[float, float]:
     """Of several chances and sizes in one line: the smallest chance, and the largest size that is real."""
     real = [size for chance, size in found if len(found) * chance < LARGEST_CHANCE]
     return min(1.0, len(found) * min(chance for chance, _ in found)), max(real, default=0.0)
-
-
-def _line(name: str, chance: float, size: float) -> Check:
-    found = chance < LARGEST_CHANCE
-    verdict = "ok" if not found else "small" if size < SMALL else name
-    return Check(name, verdict, float(chance), float(size), ADVICE[name])
 
 
 def _memory(xi: np.ndarray, follows: np.ndarray) -> tuple[float, float]:

@@ -23,7 +23,7 @@ class Trained(Generic[M]):
         model: In the user's coordinates and time unit.
         history: One record an epoch (or a leg of the search); the first is the start.
         result: `ok`, `still_improving`, `coarse`, `interrupted`, `not_finite`, or the check that failed:
-            `drift`, `noise`, `memory`, `tails`, `not_stationary`, `work`.
+            `drift`, `noise`, `memory`, `tails`, `not_stationary`, `work`, `density`.
         seconds: Wall time of the training.
         test_loss: -(mean log-density) of transitions that took no part in training, in nats a pair and
             in the units inside (unit-size coordinates), comparable between fits of the same data and split

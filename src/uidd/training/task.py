@@ -18,6 +18,7 @@ from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import checked
+from .density import density_misfit
 from .ensemble import draw_ensemble, overlooked_nats, unseen_rate
 from .gauss_newton import LOOKED_AT, Solution, known
 from .gaussians_of_states import gaussians_of
@@ -36,7 +37,7 @@ from .search import Search
 from .stationarity import is_stationary, recorded_states
 from .telling_coordinates import has_frame, in_frame, laid_out, telling_coordinates
 from .trainable import Trainable
-from .verdicts import Checks
+from .verdicts import Checks, line
 
 MOST_HELD_OUT_PAIRS = 50_000
 MOST_BLOCKS, FEWEST_BLOCKS = 200, 50
@@ -226,6 +227,8 @@ class Task:
         checks, overlooked = Checks(), 0.0
         if len(ensemble):
             checks = checked(ensemble.center, likelihood, self.test, self.pairs, solution)
+            if ensemble.stationary and checks.lines:
+                checks = checks.beside(line("density", *density_misfit(ensemble, self.data)))
         # Where nothing bends, neither drift nor noise, a current that does so alone is not looked for.
         bent = ensemble.center.architecture != self.architecture.plain
         if bent and not isinstance(self.architecture.circulation, Absent):

@@ -5,6 +5,10 @@ from typing import Any
 
 from .._types import Result
 
+# Of one line's complaint about a good fit.
+LARGEST_CHANCE = 2e-4
+# In kT: a misfit that could change V by less is real, but too small to matter.
+SMALL = 0.15
 ADVICE = {
     "drift": "The drift of the model is not that of the data: give more data, or a wider architecture.",
     "noise": "The noise varies with the state in another way than the model's: is a coordinate missing?",
@@ -14,6 +18,8 @@ ADVICE = {
     "tails": "Residuals are not Gaussian: jumps, outliers, or paths that fall back from far out. Look at the "
     "largest steps, and leave out what is a mistake or lies far from where the system rests.",
     "not_stationary": "Residuals change in the course of the recording: the system does. Fit parts of it.",
+    "density": "Recorded states do not lie as e^-V says: V is wrong, or they are not stationary after all. "
+    "Give longer paths, which tell how fast the system relaxes.",
     "work": "The work of the learned current along paths that it was not fitted to differs from its square.",
 }
 
@@ -23,7 +29,8 @@ class Check:
     """One assumption.
 
     Attributes:
-        name: `coarse`, `drift`, `noise`, `memory`, `tails`, `not_stationary` or `work`.
+        name: `coarse`, `drift`, `noise`, `memory`, `tails`, `not_stationary`, `work` or, where the recording
+            is stationary, `density`.
         verdict: `ok`, `small` (real, but too small to matter) or the name.
         chance: The probability, or a bound on it, of as large a misfit if the model is right.
         size: By how much V could be off, in kT; of `work`, by how much the rate, in k_B per unit time.
@@ -53,6 +60,13 @@ class Check:
         return words if self.passed else f"{words}. {self.advice}"
 
 
+def line(name: str, chance: float, size: float) -> Check:
+    """What is found so rarely in good fits is real, and complains if it is large enough to matter."""
+    found = chance < LARGEST_CHANCE
+    verdict = "ok" if not found else "small" if size < SMALL else name
+    return Check(name, verdict, float(chance), float(size), ADVICE[name])
+
+
 @dataclass(frozen=True)
 class Checks:
     """All lines; reads as a tuple of them.
@@ -70,6 +84,10 @@ class Checks:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def beside(self, one: Check) -> "Checks":
+        """With one line more."""
+        return Checks((*self.lines, one), self.unseen)
 
     @property
     def result(self) -> Result:
