@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from uidd.training.local_posterior import Factored, GroupEvidence, LocalPosterior
+from uidd.training.local_posterior import Factored, GroupEvidence, LocalPosterior, width
 
 
 def test_a_factored_matrix_solves_across_many_decades():
@@ -126,6 +126,15 @@ def test_the_evidence_of_a_group_is_the_density_of_the_data_under_its_prior():
         for own in (0.1, 1.0, 30.0):
             gain = exact(np.array([2.0, own, off])) - exact(np.array([2.0, 1e12, off]))
             assert float(evidence(own)) == pytest.approx(gain, abs=2e-3)
+
+    def by_laplace(precision):
+        x, _ = quadratic.maximum(Weights, precision)
+        return -np.sum((y - X @ x) ** 2) / 2 + width(Weights, x, precision, X.T @ X)
+
+    # Exact for Gaussian densities, up to what all precisions have in common.
+    some = [np.array(each) for each in ([2.0, 1.0, 0.3], [2.0, 30.0, 1e8], [1e8, 0.1, 1e8])]
+    first, *others = (by_laplace(each) - exact(each) for each in some)
+    np.testing.assert_allclose(others, first, atol=2e-3)
 
 
 def test_a_damped_step_goes_from_the_maximum_to_none():

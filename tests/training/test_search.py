@@ -12,8 +12,9 @@ from uidd.data import Trajectories, Transitions
 from uidd.models import Architecture, Coefficients, Ensemble
 from uidd.systems import Linear, Trap
 from uidd.systems.linear import CIRCULATION, DISSIPATION, STIFFNESS
+from uidd.systems.population import random_system
 from uidd.thermodynamics import entropy_production
-from uidd.training import fit, fit_linear, search
+from uidd.training import fit, fit_linear, search, ways_in
 from uidd.training.candidates import Candidates
 from uidd.training.ensemble import unseen_rate
 from uidd.training.rim import Rim
@@ -182,19 +183,36 @@ def test_a_current_seen_on_its_way_from_far_out_does_not_pass_for_a_gradient(mon
             z = z + force @ turning.T * dt / fine + noise
         frames.append(z)
     found, task = _search(Trajectories.from_arrays(np.stack(frames, axis=1), dt=dt))
-    own_climb, solved = search.climb, []
+    own_climb, solved = ways_in.climb, []
 
     def only_V(weights, *rest, **options):
         solution = own_climb(weights, *rest, **options)
         solved.append(weights.dynamics(solution.vector))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(search, "climb", only_V)
+    monkeypatch.setattr(ways_in, "climb", only_V)
     with pytest.raises(KeyboardInterrupt):
         found.advance(found.begin())
     learned = jax.vmap(solved[0].potential)(task.scaling.to_unit(z))
     exact = 2 * z[:, 0] ** 2 + z[:, 0] * z[:, 1] + z[:, 1] ** 4 / 4
     assert np.std(learned - exact) < 1.0
+
+
+def test_a_bowl_whose_current_varies_keeps_its_V():
+    """The way in to seed 2217 of the population: where V comes first it is a fifth as steep as it should be.
+
+    Its slope is known to some 15 %: 385 of its fastest times, and it relaxes five times slower.
+    """
+    system = random_system(2217)
+    data = system.simulate()
+    found, task = _search(data)
+    leg, _ = found.advance(found.begin())
+    states = system.draws.reshape(-1, 2)[::100]
+    learned = jax.vmap(found.dynamics_of(leg).potential)(task.scaling.to_unit(states))
+    with jax.enable_x64(True):
+        exact = jax.vmap(system.dynamics.potential)(states)
+    assert leg.name == "drift"
+    assert 0.5 < np.polyfit(exact, learned, 1)[0] < 1.5
 
 
 def _search(data):

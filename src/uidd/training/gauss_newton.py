@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..likelihood import AbstractLikelihood
+from ..likelihood import AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients
 from ..models.coefficients import COMPONENTS
 from .information import ROWS_EACH, fisher
-from .local_posterior import LocalPosterior, prior
+from .local_posterior import LocalPosterior, prior, width
 from .rim import Rim
 from .sample import Sample
-from .scores import BELOW_MEDIAN, Scores, log_densities, scores, values
+from .scores import BELOW_MEDIAN, Scores, log_densities, mean_loss, scores, values
 
 # Pairs that tell where the middle of the log-densities is.
 LOOKED_AT = 32_768
@@ -177,6 +177,13 @@ def climb(
     F = np.nan_to_num(F + falling.T @ falling, nan=0.0, posinf=0.0, neginf=0.0)
     found = Scores(found.value, np.nan_to_num(found.blocks, nan=0.0, posinf=0.0, neginf=0.0))
     return Solution(vector, precision, F, found, float(gain), (held, damping))
+
+
+def log_evidence(weights: Coefficients, solution: Solution, data: Sample, rim: Rim) -> float:
+    """Of pairs that are straight: their log-density, whatever the coefficients are, by Laplace's method."""
+    x = solution.vector
+    height = -len(data) * mean_loss(weights, x, EulerMaruyama(), data) - rim.cost(weights, x)
+    return height + width(weights, x, solution.precision, solution.information)
 
 
 def carried_over(weights: Coefficients, precision: np.ndarray) -> Solution:

@@ -27,6 +27,7 @@ from .local_posterior import MEANINGLESS, TIGHTEST
 from .rim import Rim
 from .sample import Sample
 from .scores import mean_loss, whitened
+from .ways_in import way_in
 
 # Pairs of the first legs: the way is found on few, the end is set by all.
 FEW = 16_384
@@ -217,43 +218,19 @@ class Search:
         return replace(some, pairs=self.candidates.free.straightened(some.pairs))
 
     def _drifted(self, leg: Leg) -> Leg:
-        """V and W for the free drift: V at the linear model's W, then W for this V, then both, and sigma too.
-
-        The drift is linear in V at a given W, and in W at a given V, so both problems have one solution each
-        and their priors may be found at once. What V is after the first serves W as its reference.
-
-        Without W the first problem would ask for the gradient that is nearest to the drift. Where states are
-        not stationary the current is not orthogonal to gradients, and the V so found is so far off that the
-        steps to come end elsewhere: an oscillator that turns six times as fast as it relaxes, seen on its way
-        from far out, keeps a V five times too flat there and a W that grows instead.
-        """
-        present = self.dynamics_of(leg)
+        """V and W, and sigma too, for the free drift."""
         rim = self.rim if "potential" in leg.on else Rim.none(self.data.pairs.start.shape[1])
-        weights, many = Coefficients.of(present), self._straightened(self._some(4 * FEW))
-        solution, reference = carried_over(weights, leg.precision), leg.reference
-        both = tuple(name for name in leg.on if name != "diffusion")
-        stages: list[tuple[tuple[str, ...], Sample, int]] = [((name,), many, 2) for name in both]
-        everything = COMPONENTS if "diffusion" in leg.on else both
-        stages.append((everything, self._straightened(self._few(FEW)), 12))
-        for moving, data, steps in stages:
-            solution = climb(
-                weights,
-                solution,
-                EulerMaruyama(),
-                data,
-                rim,
-                most_steps=steps,
-                enough=ENOUGH,
-                seed=self.seed,
-                part=len(data) / len(self.data),
-                moving=moving,
-            )
-            if moving == ("potential",):
-                reference = solution.vector[weights.component == COMPONENTS.index("potential")]
-                found = self.candidates.referring(weights.dynamics(solution.vector), reference)
-                weights = Coefficients.of(found)
-        found = {"vector": solution.vector, "precision": solution.precision, "reference": reference}
-        return replace(leg, name="drift", **found)
+        return way_in(
+            self.candidates,
+            leg,
+            self.dynamics_of(leg),
+            self._straightened(self._some(4 * FEW)),
+            self._straightened(self._few(FEW)),
+            rim,
+            enough=ENOUGH,
+            total=len(self.data),
+            seed=self.seed,
+        )
 
     def _climbed(self, leg: Leg, name: str, most_steps: int):
         """Gauss-Newton on a part of the data, or on all, made straight by the model as it then is."""
