@@ -218,7 +218,8 @@ def test_a_bowl_whose_current_varies_keeps_its_V():
 def _search(data):
     task = Task(data, 0, Architecture(), None, None, None, False, False)
     candidates = Candidates(task.architecture, task.started, task.linear, task.pairs)
-    return search.Search(candidates, None, task.sample(), task.held_out(task.test), seed=0), task
+    parts = task.sample(), task.held_out(task.test)
+    return search.Search(candidates, None, *parts, stationary=task.stationary, seed=0), task
 
 
 def test_data_of_one_dimension_have_no_circulation():

@@ -86,12 +86,13 @@ class Search:
         data: Sample,
         held_out: Sample,
         *,
+        stationary: bool,
         seed: int,
         show: Callable[[EpochRecord], None] = lambda _: None,
     ):
         self.candidates = candidates
         self.likelihood, self.data, self.held_out = likelihood, data, held_out
-        self.seed, self.show = seed, show
+        self.stationary, self.seed, self.show = stationary, seed, show
 
     @cached_property
     def rim(self) -> Rim:
@@ -227,6 +228,7 @@ class Search:
             self._straightened(self._some(4 * FEW)),
             self._straightened(self._few(FEW)),
             rim,
+            stationary=self.stationary,
             enough=ENOUGH,
             total=len(self.data),
             seed=self.seed,

@@ -75,6 +75,11 @@ class Task:
         return in_frame(started, self.frame) if has_frame(started) else started
 
     @cached_property
+    def stationary(self) -> bool:
+        """Whether the recording is, as far as it tells."""
+        return is_stationary(self.data)
+
+    @cached_property
     def frame(self) -> np.ndarray:
         """The coordinates that units are laid out over, and that V's powers are of where it has few."""
         return telling_coordinates(self.pairs.start)
@@ -122,7 +127,10 @@ class Task:
         sample, test = self.sample(), self.held_out(self.test)
         leg, solution, stopped, tests = None, None, None, ()
         with TrainingProgress(5, shown=self.progress) as bar:
-            search = Search(candidates, self.likelihood, sample, test, seed=self.seed, show=bar.show)
+            search = Search(
+                candidates, self.likelihood, sample, test,
+                stationary=self.stationary, seed=self.seed, show=bar.show,
+            )  # fmt: skip
             if self.file is not None and self.resume and self.file.path.exists():
                 leg = Leg.from_container(self.file.read_raw())
             try:
@@ -152,7 +160,7 @@ class Task:
                 model, weights, solution, recorded_states(self.data),
                 seed=self.seed, could_bend=could_bend,
             )  # fmt: skip
-            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
+            ensemble = replace(ensemble, in_place=self.stationary, observed=self.data.total_time)
         own = Coefficients.of(model.unit)
         return self._record(
             ensemble, leg.history, result, leg.history[-1], model, likelihood,
@@ -216,7 +224,7 @@ class Task:
             some = every.some(LOOKED_AT, np.random.default_rng(self.seed))
             solution = known(own, likelihood, some, rim, seed=self.seed, total=len(every))
             ensemble = draw_ensemble(model, own, solution, recorded_states(self.data), seed=self.seed)
-            ensemble = replace(ensemble, in_place=is_stationary(self.data), observed=self.data.total_time)
+            ensemble = replace(ensemble, in_place=self.stationary, observed=self.data.total_time)
         kept = best_epoch(history[1:]) if left else history[0]
         test = mean_loss(own, own.vector, likelihood, self.held_out(self.test))
         return self._record(ensemble, tuple(history), result, kept, refined, likelihood, (), test, solution)

@@ -1,4 +1,4 @@
-"""From a drift without structure to V and W: two ways in, between which the evidence chooses."""
+"""From a drift without structure to V and W: two ways in, between which their evidence chooses."""
 
 from dataclasses import replace
 
@@ -21,6 +21,7 @@ def way_in(
     few: Sample,
     rim: Rim,
     *,
+    stationary: bool,
     enough: float,
     total: int,
     seed: int,
@@ -29,16 +30,17 @@ def way_in(
 
     The drift is linear in V at a given W, and in W at a given V, so both problems have one solution each and
     their priors may be found at once. Which comes first matters: their product is what is seen, and V may
-    bend for what is W's, or W for what is V's, on the way to a maximum from which no step leads out. So both
-    orders are followed, and what the pairs make more likely is kept.
+    bend for what is W's, or W for what is V's, on the way to a maximum from which no step leads out.
 
     - V first, at the linear model's W. An oscillator that turns six times as fast as it relaxes, seen on its
-      way from far out, has its V bent by a W that comes first.
-    - W first, at the linear model's V. A bowl with a current that varies keeps its V; where V comes first it
-      bends, and ends five times too flat beside a W that is ten times too large.
+      way from far out, would bend a W that comes first.
+    - W first, at the linear model's V, where the recording is stationary: then e^-V has the covariance of the
+      recorded states. A bowl with a current that varies keeps its V; where V comes first it bends, and ends
+      five times too flat beside a W that is ten times too large.
 
-    Without any W at first, V would be the gradient that is nearest to the drift. Where states are not
-    stationary currents are not orthogonal to gradients, and V is far off.
+    Where both may be right, both are followed, and what the pairs make more likely is kept. Without any W at
+    first, V would be the gradient that is nearest to the drift. Where states are not stationary currents are
+    not orthogonal to gradients, and V is far off.
 
     Args:
         candidates: The models.
@@ -47,6 +49,7 @@ def way_in(
         many: Pairs of one component's problem.
         few: Of all together.
         rim: Where V must not fall.
+        stationary: Whether the recording is.
         enough: Nats that a step may leave.
         total: Of pairs.
         seed: Of the pairs that tell the information.
@@ -75,8 +78,8 @@ def way_in(
         found = {"vector": solution.vector, "precision": solution.precision, "reference": reference}
         return log_evidence(weights, solution, few, rim), replace(leg, name="drift", **found)
 
-    ways = [followed(each) for each in dict.fromkeys((order, order[::-1]))]
-    return max(ways, key=lambda way: way[0])[1]
+    orders = (order, order[::-1]) if stationary else (order,)
+    return max(map(followed, dict.fromkeys(orders)), key=lambda way: way[0])[1]
 
 
 def _referring(candidates: Candidates, present: ComponentDynamics):
