@@ -8,7 +8,7 @@ import scipy.linalg
 
 from uidd.data import Scaling, Trajectories
 from uidd.models import Architecture, Coefficients, Ensemble, Model
-from uidd.training.density import density_misfit
+from uidd.training.density import _powers, density_misfit
 
 
 def oscillator(seed, paths=200, frames=30, dt=0.02):
@@ -62,7 +62,13 @@ def test_a_path_alone_is_its_own_control():
     assert density_misfit(believed(0.2), oscillator(0, paths=1, frames=20_000))[0] < 1e-6
 
 
-def test_few_short_paths_say_nothing_and_many_coordinates_only_their_distance():
-    assert density_misfit(believed(0.2), oscillator(0, paths=40, frames=2)) != (1.0, 0.0)
-    chance, size = density_misfit(believed(0.2), oscillator(0, paths=1, frames=40))
+def test_a_path_that_is_too_short_to_forget_says_nothing():
+    """Ten frames in a tenth of the time to relax: states go together, and so would stretches."""
+    assert density_misfit(believed(0.2), oscillator(0, paths=1, frames=10)) == (1.0, 0.0)
+
+
+def test_few_paths_are_asked_for_their_distance_alone():
+    """Forty paths are too few for the 44 powers of eight coordinates."""
+    assert _powers(2, 40) == [(0, 0), (0, 1), (1, 1)] and _powers(8, 40) == []
+    chance, size = density_misfit(believed(0.2), oscillator(0, paths=9, frames=400))
     assert 0 <= chance <= 1 and np.isfinite(size)

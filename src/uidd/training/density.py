@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 import scipy.stats
 
@@ -15,7 +16,7 @@ from ..models import Coefficients, Ensemble
 
 # States that are looked at.
 MOST_STATES = 8192
-# A path alone is cut into so many stretches.
+# Fewer paths are cut into so many stretches at most.
 STRETCHES = 32
 
 
@@ -41,6 +42,8 @@ def density_misfit(ensemble: Ensemble, data: Trajectories) -> tuple[float, float
     z = np.asarray(ensemble.center.scaling.to_unit(states), np.float64)
     base = ensemble.center if ensemble.bendable is None else ensemble.bendable
     f, M = _reversible(Coefficients.of(base.unit), [0 * ensemble.loose[0], *ensemble.loose], z)
+    if unit.max() + 1 < STRETCHES:
+        unit = _stretches(z, M[0], data.total_time / ensemble.center.scaling.time)
     count = np.bincount(unit)
     share, pairs = count / len(z), _powers(z.shape[1], len(count))
     z = z - z.mean(axis=0)
@@ -60,13 +63,20 @@ def density_misfit(ensemble: Ensemble, data: Trajectories) -> tuple[float, float
 
 
 def _some(data: Trajectories) -> tuple[np.ndarray, np.ndarray]:
-    """Some states, evenly spaced, and the path, or the stretch of one, that each belongs to."""
+    """Some states, evenly spaced, and the path that each belongs to."""
     states = np.concatenate(data.states)
     origin = np.repeat(np.unique(data.origins, return_inverse=True)[1], [len(s) for s in data.states])
-    if origin.max() + 1 < STRETCHES:
-        origin = np.arange(len(states)) * STRETCHES // len(states)
     stride = -(-len(states) // MOST_STATES)
     return states[::stride], np.unique(origin[::stride], return_inverse=True)[1]
+
+
+def _stretches(z: np.ndarray, M: np.ndarray, total_time: float) -> np.ndarray:
+    """Stretches of a few paths in place of paths, each at least four times as long as the slowest direction
+    takes to relax, x . C x / x . M x (a Rayleigh quotient): shorter ones go together.
+    """
+    slowest = scipy.linalg.eigh(np.atleast_2d(np.cov(z.T)), M.mean(axis=0), eigvals_only=True)[-1]
+    count = int(min(STRETCHES, max(1.0, total_time / (4 * slowest))))
+    return np.arange(len(z)) * count // len(z)
 
 
 def _powers(dimension: int, paths: int) -> list[tuple[int, int]]:
