@@ -57,7 +57,7 @@ def density_misfit(ensemble: Ensemble, data: Trajectories) -> tuple[float, float
     # The noise is that of V', which may be any member's; and V is known up to what these differ by.
     apart = (share[:, None] * (each[1:] - means[1:, None])).reshape(-1, m)
     covariance = apart.T @ apart / len(moved) * n / (n - 1) + moved.T @ moved / len(moved)
-    T2 = found @ np.linalg.solve(covariance, found)
+    T2 = found @ np.linalg.lstsq(covariance, found, rcond=1e-10)[0]
     chance = float(scipy.stats.f.sf(T2 * (n - m) / (m * (n - 1)), m, n - m))
     return chance, _potential(z, M[0], pairs, found)
 
