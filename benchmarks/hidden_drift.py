@@ -16,7 +16,7 @@ import uidd
 from uidd.models import Coefficients
 from uidd.systems.population import random_system
 from uidd.training.checks import residuals
-from uidd.training.gains import drift_misfit
+from uidd.training.misfit import drift_misfit
 
 
 def exact_misfit(system, model, pairs) -> float:

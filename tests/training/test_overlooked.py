@@ -5,7 +5,7 @@ import pytest
 
 from uidd.thermodynamics.records import Estimate
 from uidd.training.ensemble import overlooked_nats
-from uidd.training.gains import IN_CELLS
+from uidd.training.features import IN_CELLS
 from uidd.training.local_posterior import DOUBT, GroupEvidence
 
 

@@ -10,10 +10,10 @@ from ..data import Trajectories, Transitions
 from ..dynamics import AbstractDynamics, ComponentDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
-from .absorbed import Absorbed
 from .ensemble import unseen_rate
-from .gains import Misfit, drift_misfit, noise_misfit
+from .followed import Followed
 from .gauss_newton import Solution
+from .misfit import Misfit, drift_misfit, noise_misfit
 from .sample import Sample
 from .scores import Whitened, whitened
 from .verdicts import ADVICE, LARGEST_CHANCE, Check, Checks, line
@@ -38,7 +38,7 @@ def checked(
     the likelihood makes of frames that are far apart, which steps that the model makes itself show, too.
 
     What is left of drift and noise is looked for in the pairs that were fitted, too: there are many more of
-    them, and what a fit has taken out of their residuals is known (`Absorbed`).
+    them, and what a fit has taken out of their residuals is known (`Followed`).
 
     Args:
         model: The fitted one.
@@ -67,8 +67,10 @@ def checked(
         seen = _seen(own, likelihood, some)
         left, straight = np.concatenate([xi, _bounded(seen)]), straight.joined(seen.straight)
         was_fitted = np.arange(len(left)) >= len(xi)
-    made = None if solution is None else Absorbed.of(own, solution, straight, was_fitted).between
-    misfit = drift_misfit(looked_at.start, left, made)
+    followed = None
+    if solution is not None and fitted is not None:
+        followed = Followed.of(own, solution, straight, was_fitted, len(fitted.dt))
+    misfit = drift_misfit(looked_at.start, left, followed)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
     noise = _noise(looked_at.start, left)
     unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)

@@ -5,7 +5,7 @@ import scipy.optimize
 
 from ..models import Coefficients, Ensemble, Model
 from ..models.coefficients import COMPONENTS
-from .gains import IN_CELLS
+from .features import IN_CELLS
 from .gauss_newton import Solution
 from .local_posterior import DOUBT, Factored, prior
 

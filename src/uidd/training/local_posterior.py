@@ -64,6 +64,12 @@ class Factored:
             root, self.scale[:, None] * right, trans=0 if lower else 1, lower=lower
         )
 
+    def normal(self, white: np.ndarray) -> np.ndarray:
+        """Columns of covariance matrix^-1, from white ones."""
+        root, lower = self.factor
+        turned = scipy.linalg.solve_triangular(root, white, trans=1 if lower else 0, lower=lower)
+        return self.scale[:, None] * turned
+
 
 def width(weights: Coefficients, x: np.ndarray, precision: np.ndarray, information: np.ndarray) -> float:
     """What Laplace's method adds to the log-density at its maximum x, without what is switched off:
@@ -89,15 +95,17 @@ class GroupEvidence:
     Attributes:
         information: S_i.
         score: s_i.
+        times: As many as there are of each.
     """
 
     information: np.ndarray
     score: np.ndarray
+    times: float = 1.0
 
     def __call__(self, precision: np.ndarray | float) -> np.ndarray:
         """At one or many precisions."""
         S, s, l = self.information, self.score, np.asarray(precision)[..., None]  # noqa: E741
-        return np.sum(s**2 / (S + l) - np.log1p(S / l), axis=-1) / 2
+        return self.times * np.sum(s**2 / (S + l) - np.log1p(S / l), axis=-1) / 2
 
     def largest(self, low: float, high: float) -> tuple[float, float]:
         """Where it is largest between two bounds, and its value there."""
@@ -112,7 +120,7 @@ class GroupEvidence:
     def nats(self, precision: np.ndarray) -> np.ndarray:
         """What the group is worth in log-density, on average over what the data allow: <x S x> / 2."""
         S, s, l = self.information, self.score, np.asarray(precision)[..., None]  # noqa: E741
-        return np.sum(S * (s / (S + l)) ** 2 + S / (S + l), axis=-1) / 2
+        return self.times * np.sum(S * (s / (S + l)) ** 2 + S / (S + l), axis=-1) / 2
 
     def hidden(self, low: float, high: float) -> float:
         """How many nats it could be worth, as a root mean square.

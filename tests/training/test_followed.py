@@ -10,10 +10,10 @@ from jax.flatten_util import ravel_pytree
 from uidd.data import Transitions
 from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture, Coefficients
-from uidd.training.absorbed import Absorbed
-from uidd.training.gains import _bounded, _features, _whitened, drift_misfit
+from uidd.training.features import bounded, features, whitened_states
+from uidd.training.followed import Followed
 from uidd.training.information import jacobian_of_mean
-from uidd.training.local_posterior import Factored
+from uidd.training.misfit import drift_misfit, left_in
 from uidd.training.sample import Sample
 
 COUNT, PLANE = 6000, 2
@@ -28,19 +28,20 @@ def regression(seed, prior=0.0, fitted_share=0.8, missing=0.0):
     generator = np.random.default_rng(seed)
     z, eps = generator.standard_normal((2, COUNT, PLANE))
     fitted = np.arange(COUNT) < fitted_share * COUNT
-    *_, (_, X) = [each for each in _features(_bounded(_whitened(z))) if each[0] == "fine steps"]
+    by_name = dict(features(bounded(whitened_states(z))))
+    X = by_name["fine steps"]
     gram = X[fitted].T @ X[fitted] + prior * np.eye(X.shape[1])
     true = generator.standard_normal((X.shape[1], PLANE)) * (prior**-0.5 if prior else 0.0)
     if missing:
-        cells = np.concatenate([f for name, f in _features(_bounded(_whitened(z))) if name == "cells"])
-        pull = cells @ generator.standard_normal((cells.shape[1], PLANE))
+        pull = by_name["cells"] @ generator.standard_normal((by_name["cells"].shape[1], PLANE))
         eps = eps + pull * np.sqrt(2 * missing / np.sum(pull**2))
     found = np.linalg.solve(gram, X[fitted].T @ (X @ true + eps)[fitted])
     rows = np.zeros((COUNT, PLANE, PLANE * X.shape[1]), np.float32)
     for d in range(PLANE):
         rows[:, d, d * X.shape[1] : (d + 1) * X.shape[1]] = X
-    factor = Factored.of(np.kron(np.eye(PLANE), gram))
-    return z, eps + X @ (true - found), Absorbed(rows, np.arange(COUNT), fitted, 1.0, factor)
+    L = np.full(rows.shape[2], prior)
+    followed = Followed.drawn(rows, L, np.arange(COUNT), fitted, 1.0, int(fitted.sum()), generator)
+    return z, eps + X @ (true - found), followed
 
 
 @pytest.mark.parametrize("prior", [0.0, 30.0])
@@ -49,42 +50,49 @@ def test_residuals_of_a_flexible_fit_hold_nothing(prior):
     is without what the fit has taken."""
     new, old = [], []
     for seed in range(10):
-        z, xi, absorbed = regression(seed, prior)
-        new.append(drift_misfit(z, xi, absorbed.between).chance)
+        z, xi, followed = regression(seed, prior)
+        new.append(drift_misfit(z, xi, followed).chance)
         old.append(drift_misfit(z, xi).chance)
     assert np.sum(np.array(new) < 0.05) <= 3 and min(new) > 1e-3
     assert min(new) < 0.9 and np.mean(old) > np.mean(new)
 
 
-def test_it_is_minus_the_covariance_that_the_fit_has_made():
-    """1 - H between fitted pairs, 1 + H between others: sums of squares of many draws, to five errors."""
-    generator, sums = np.random.default_rng(0), []
-    y = np.linalg.qr(generator.standard_normal((COUNT, 3)))[0]
-    for seed in range(60):
-        _, xi, absorbed = regression(seed, fitted_share=0.5)
-        made = np.eye(6) + absorbed.between(y)
-        sums.append(np.sum((y.T @ xi) ** 2) - np.trace(made))
-    assert abs(np.mean(sums)) < 5 * np.std(sums) / len(sums) ** 0.5
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_draws_have_the_covariance_that_a_fit_takes(share):
+    """X (X^T X)^-1 X^T between pairs that were fitted, here of one output: squares of sums of the draws
+    along three directions, to five of their errors of 2 in 64 draws of two outputs."""
+    z, _, followed = regression(0, fitted_share=share)
+    X = dict(features(bounded(whitened_states(z))))["fine steps"]
+    own = followed.fitted
+    y = np.linalg.qr(np.random.default_rng(1).standard_normal((own.sum(), 3)))[0]
+    hat = X[own] @ np.linalg.solve(X[own].T @ X[own], X[own].T @ y)
+    sums = np.einsum("ny,ndk->ydk", y, followed.moves[own])
+    expected = np.sum(y * hat)
+    count = sums.size
+    assert abs(np.sum(sums**2) / count * 3 - expected) < 5 * expected * (2 / count) ** 0.5
 
 
-def test_some_pairs_tell_it_without_bias():
-    """A square of sums over one pair in six would be too large by six times what its noise is."""
-    z, _, absorbed = regression(0)
-    y = np.linalg.qr(np.tanh(np.stack([z[:, 0], 2 * z[:, 1], z[:, 0] - z[:, 1]], axis=1)))[0]
-    exact, found = np.trace(absorbed.between(y)), []
-    for seed in range(40):
-        index = np.random.default_rng(seed).choice(COUNT, COUNT // 6, replace=False)
-        some = Absorbed(absorbed.rows[index], index, absorbed.fitted[index], 6.0, absorbed.factor)
-        found.append(np.trace(some.between(y)))
-    assert abs(np.mean(found) - exact) < 5 * np.std(found) / len(found) ** 0.5
+def test_what_is_left_is_zero_on_average_from_all_pairs_or_some():
+    """Of the features that were fitted, to five errors of 20 draws; from one pair in six it is as much."""
+    without, of_all, of_some = [], [], []
+    for seed in range(20):
+        z, xi, followed = regression(seed)
+        X = dict(features(bounded(whitened_states(z))))["fine steps"]
+        index = np.sort(np.random.default_rng(seed).choice(COUNT, COUNT // 6, replace=False))
+        some = Followed(followed.moves[index], index, followed.fitted[index], 6.0)
+        for found, each in ((without, None), (of_all, followed), (of_some, some)):
+            found.append(left_in(lambda known, X=X: X, xi, each).nats)
+    errors = [5 * np.std(found) / len(found) ** 0.5 for found in (without, of_all, of_some)]
+    assert np.mean(without) < -errors[0]
+    assert abs(np.mean(of_all)) < errors[1] and abs(np.mean(of_some)) < errors[2]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_misfit_behind_a_flexible_fit_is_seen(seed):
     """Three hundred nats that differ from cell to cell, of which the steps of the fit follow a part. The
     noise of 288 squares is 12 nats, and the fit has taken some hundred: without these little is left."""
-    z, xi, absorbed = regression(seed, prior=10.0, missing=300.0)
-    found, without = drift_misfit(z, xi, absorbed.between), drift_misfit(z, xi)
+    z, xi, followed = regression(seed, prior=10.0, missing=300.0)
+    found, without = drift_misfit(z, xi, followed), drift_misfit(z, xi)
     assert found.chance < 1e-5 * without.chance and found.nats > without.nats + 25
 
 

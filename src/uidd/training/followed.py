@@ -1,0 +1,99 @@
+"""What a fit has taken out of its residuals: as much of the noise as its coefficients could follow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..likelihood import EulerMaruyama
+from ..models import Coefficients
+from .gauss_newton import Solution
+from .information import jacobian_of_mean, tamed
+from .local_posterior import TIGHTEST, Factored, prior
+from .sample import Sample
+
+# Numbers of J that are formed, four bytes each.
+MOST_NUMBERS = 10**8
+MOST_PAIRS = 16_384
+# Of coefficients: a mean of squares of these is off by an eighth of their noise.
+DRAWS = 64
+# Of the information about each coefficient: combinations of which less is known are lost in J's round-off.
+ROUND_OFF = 1e-5
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What a fit may have followed of the noise, J x for draws x of its coefficients.
+
+    The covariance of the residuals that a fit has made is, on average over noise and prior,
+
+        -J (F + L)^-1 J^T between pairs that were fitted, and the opposite between pairs that were not,
+
+    with J the derivatives of residuals by coefficients, F = J^T J of all fitted pairs and L the precisions
+    of the priors; so it is minus, or plus, that of J x with x of covariance (F + L)^-1. Without it a flexible
+    model would hide its misfits: its residuals hold less than white numbers, by as much as a misfit adds.
+
+    Attributes:
+        moves: J x of some pairs, `(pairs, D, draws)`.
+        index: Which of the pairs these are, in order.
+        fitted: Which of these were fitted.
+        share: How many pairs each stands for.
+    """
+
+    moves: np.ndarray
+    index: np.ndarray
+    fitted: np.ndarray
+    share: float
+
+    @classmethod
+    def of(
+        cls,
+        weights: Coefficients,
+        solution: Solution,
+        straight: Sample,
+        fitted: np.ndarray,
+        of: int,
+        *,
+        seed: int = 0,
+    ) -> "Followed":
+        """By a fit to some of these pairs, which have been made straight, and to others, `of` in all."""
+        penalised = weights.penalised
+        on = ~(penalised & (np.append(solution.precision, 0.0)[weights.group] >= TIGHTEST))
+        L = prior(weights, solution.precision, solution.information)[on]
+        count, dimension = straight.pairs.start.shape
+        most = min(MOST_PAIRS, MOST_NUMBERS // (dimension * len(on)))
+        generator, index = np.random.default_rng([seed, 4]), np.arange(count)
+        if count > most:
+            index = np.sort(generator.choice(count, most, replace=False))
+        rows = jacobian_of_mean(weights, weights.vector, EulerMaruyama(), straight.taken(index))
+        rows = np.nan_to_num(rows[:, :, on]) * tamed(rows)[:, None, None].astype(rows.dtype)
+        return cls.drawn(rows, L, index, fitted[index], count / len(index), of, generator)
+
+    @classmethod
+    def drawn(
+        cls,
+        rows: np.ndarray,
+        L: np.ndarray,
+        index: np.ndarray,
+        fitted: np.ndarray,
+        share: float,
+        of: int,
+        generator: np.random.Generator,
+    ) -> "Followed":
+        """From J of some pairs, `(pairs, D, coefficients)`, and the precisions of the priors."""
+        # Of these very pairs: F of others, or of other coefficients, may not know what these do.
+        seen = rows[fitted].reshape(-1, rows.shape[2])
+        F = (seen.T @ seen).astype(np.float64) * (of / max(fitted.sum(), 1))
+        known = F + np.diag(L)
+        factor = Factored.of(known + ROUND_OFF * np.diag(np.diag(known)))
+        draws = factor.normal(generator.standard_normal((rows.shape[2], DRAWS)))
+        return cls(np.asarray(rows @ draws.astype(rows.dtype), np.float64), index, fitted, share)
+
+    @classmethod
+    def by_regression(cls, X: np.ndarray, outputs: int, *, seed: int = 0) -> "Followed":
+        """By a regression of residuals of unit covariance on X, `(pairs, features)`."""
+        generator, index = np.random.default_rng([seed, 5]), np.arange(len(X))
+        if len(X) > MOST_PAIRS:
+            index = np.sort(generator.choice(len(X), MOST_PAIRS, replace=False))
+        white = generator.standard_normal((X.shape[1], outputs * DRAWS))
+        moves = (X[index] @ Factored.of(X.T @ X).normal(white)).reshape(len(index), outputs, DRAWS)
+        return cls(moves, index, np.ones(len(index), bool), len(X) / len(index))

@@ -1,0 +1,178 @@
+"""What the residuals of a model still hold: how well those of earlier pairs foretell the later ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from .features import FEATURES, bounded, whitened_states
+from .followed import Followed
+from .local_posterior import GroupEvidence
+
+# Parts of the pairs, each foretold from those before: a thirty-second of what could be foretold is lost.
+PARTS = 32
+# Products of residuals are cut at so many standard deviations each.
+CUT = 5.0
+# Pairs for every feature.
+FEWEST_EACH = 4
+# Of one degree of freedom: precisions of what is as large as its noise, and of nothing.
+AS_LARGE, NOTHING = 1.0, 1e8
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How much the residuals of a model still hold, in nats of log-density over all pairs.
+
+    Attributes:
+        chance: Of as much if none is left, at most.
+        nats: What is left, as far as features of the state hold it; on average it is zero if none is.
+        hidden: What smooth features could hold, as a root mean square: the noise of many hides much.
+    """
+
+    chance: float
+    nats: float
+    hidden: float
+
+
+def drift_misfit(start: np.ndarray, residuals: np.ndarray, followed: Followed | None = None) -> Misfit:
+    """Of a mean of the residuals that depends on the state, in products, steps and cells.
+
+    Residuals xi of a part of the pairs are foretold from those before by a regression on features y,
+
+        p = y . C,    C = (1 + sum_before y y^T)^-1 sum_before y xi^T,    A = sum p . xi,
+
+    with y scaled to a sum of squares of one and a prior that has every coefficient as large as its noise.
+    If the model is right xi has a mean of zero whatever came before, so A is a martingale: its mean is zero,
+    its variance that of sum (p . xi)^2, wherever the noise is larger or smaller than the model says.
+    A drift of n nats adds 2 n times a known share, whatever combination of features it is, beside a noise of
+    about the root of half of their number: as much as the sum of the squares of all features would say.
+    But that sum is right only where states are many and independent. Paths of 300 stationary starts that
+    hardly move know 300 places, however many pairs they have, and what xi did to them shows in 450 features.
+
+    A fit has taken its own coefficients out of the residuals of the pairs that it saw: A is smaller by what
+    draws of these coefficients foretell of themselves (`Followed`).
+
+    Features of which there are more than a quarter of the pairs are not asked.
+
+    Args:
+        start: States `(n, D)`, those of a path in the order of time.
+        residuals: What a model leaves, `(n, D)`.
+        followed: What the fit may have taken out of them.
+    """
+    return _misfit(start, residuals, followed)
+
+
+def noise_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
+    """Of variances and covariances of the residuals in products, steps and cells, likewise."""
+    return _misfit(start, squares(residuals))
+
+
+def squares(residuals: np.ndarray) -> np.ndarray:
+    """All products of two, cut where they are far out."""
+    cut, (i, j) = np.clip(residuals, -CUT, CUT), np.tril_indices(residuals.shape[1])
+    return cut[:, i] * cut[:, j]
+
+
+def _misfit(start: np.ndarray, values: np.ndarray, followed: Followed | None = None) -> Misfit:
+    z = whitened_states(start)
+    u, found = bounded(z), []
+    for of in FEATURES.values():
+        X = np.concatenate([z, of(u, u)], axis=1)
+        if len(X) >= FEWEST_EACH * X.shape[1]:
+
+            def laid_out(known: int, of=of) -> np.ndarray:
+                return np.concatenate([z, of(u, u[:known])], axis=1)
+
+            found.append(left_in(laid_out, values, followed))
+    if not found:
+        return Misfit(1.0, 0.0, 0.0)
+    real = max(found, key=lambda each: (-each.chance, each.nats))
+    # Steps as fine as you like would hide as much as you like: smooth drifts, of products, are asked for.
+    return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
+
+
+def left_in(
+    laid_out: Callable[[int], np.ndarray], values: np.ndarray, followed: Followed | None = None
+) -> Misfit:
+    """Of a mean of these values that is linear in features, which are laid out over so many first states."""
+    xi = values - values.mean(axis=0)
+    xi = xi / np.maximum(xi.std(axis=0), 1e-30)
+    outputs, edges = xi.shape[1], np.arange(PARTS + 1) * len(xi) // PARTS
+    A = variance = share = expected = 0.0
+    known = 1
+    while known < PARTS:
+        later = _Later.of(laid_out(edges[known]), edges, known)
+        each = np.sum(later.foretold(xi, edges), axis=1)
+        A, variance = A + float(each.sum()), variance + float(np.sum(each**2))
+        share, expected = share + later.share, expected + later.expected * outputs
+        if followed is not None:
+            A += _given_back(later, followed, edges)
+        known *= 2
+    if not variance > 0:  # residuals of zero
+        return Misfit(1.0, 0.0, 0.0)
+    nats = A / (2 * share)
+    # The sum of so many squares of normal numbers has as much noise.
+    count = max(variance, expected) / (2 * share**2)
+    evidence = GroupEvidence(np.ones(1), np.full(1, max(1 + 2 * nats / count, 0.0) ** 0.5), count)
+    return Misfit(float(scipy.stats.norm.sf(A / variance**0.5)), nats, evidence.hidden(AS_LARGE, NOTHING))
+
+
+def _given_back(later: "_Later", followed: Followed, edges: np.ndarray) -> float:
+    """What the residuals would foretell more if nothing had been fitted to them, on average."""
+    total = 0.0
+    for own, sign in ((followed.fitted, 1.0), (~followed.fitted, -1.0)):
+        index, moves = followed.index[own], followed.moves[own]
+        columns = moves.reshape(len(index), moves[:1].size)
+        total += sign * float(later.foretold(columns, np.searchsorted(index, edges), index).sum())
+    # Each pair stands for some, and is met with some of those before.
+    return followed.share**2 * total / followed.moves.shape[2]
+
+
+@dataclass(frozen=True)
+class _Later:
+    """As many parts again as are known, foretold from all before.
+
+    Attributes:
+        y: Features of all pairs.
+        parts: First and last of those foretold.
+        inverses: (1 + sum_before y y^T)^-1 of each.
+        share: Of what there is that is foretold.
+        expected: Variance of what white values foretell of each other.
+    """
+
+    y: np.ndarray
+    parts: tuple[int, int]
+    inverses: list[np.ndarray]
+    share: float
+    expected: float
+
+    @classmethod
+    def of(cls, X: np.ndarray, edges: np.ndarray, known: int) -> "_Later":
+        """From the features of all pairs, and how many parts are known."""
+        first, parts = X[: edges[known]], (known, min(2 * known, PARTS))
+        y = X - first.mean(axis=0)
+        size = np.sqrt(np.sum(y[: edges[known]] ** 2, axis=0) * PARTS / known)
+        y = y / np.where(size > 1e-9 * size.max(), size, np.inf)
+        before, inverses, share, expected = np.eye(y.shape[1]), [], 0.0, 0.0
+        before += y[: edges[known]].T @ y[: edges[known]]
+        for k in range(*parts):
+            gram = y[edges[k] : edges[k + 1]].T @ y[edges[k] : edges[k + 1]]
+            inverses.append(np.linalg.inv(before))
+            # Of coefficients that are all as likely, (1 - before^-1) of each is known by now.
+            known_by_now = np.eye(len(before)) - inverses[-1]
+            share += float(np.sum(gram * known_by_now)) / len(before)
+            expected += float(np.sum(gram * (inverses[-1] @ known_by_now)))
+            before += gram
+        return cls(y, parts, inverses, share, expected)
+
+    def foretold(self, xi: np.ndarray, edges: np.ndarray, index: Any = slice(None)) -> np.ndarray:
+        """p xi of pairs in these parts, p from those before; values of some pairs and edges between these."""
+        y, (low, high) = self.y[index], self.parts
+        products, found = y[: edges[low]].T @ xi[: edges[low]], np.zeros_like(xi)
+        for k, inverse in zip(range(low, high), self.inverses, strict=True):
+            own = slice(edges[k], edges[k + 1])
+            found[own] = (y[own] @ (inverse @ products)) * xi[own]
+            products += y[own].T @ xi[own]
+        return found
