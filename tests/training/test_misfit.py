@@ -26,9 +26,10 @@ def test_white_residuals_hold_no_drift(dimension, sigma):
         chances.append(found.chance)
         hidden.append(found.hidden)
     assert np.sum(np.array(chances) < 0.05) <= 5 and min(chances) > 1e-4
-    # At most half the root of their number if there is something, which is about as likely as not.
+    # At most half the root of their number if there is something, which is about as likely as not; twice
+    # that where the noise of a few pairs is that of all.
     size = (math.comb(dimension + 3, 3) - 1) * dimension
-    assert 0.1 < np.mean(hidden) / size**0.5 < 0.6
+    assert 0.1 < np.mean(hidden) / size**0.5 < (0.6 if sigma is None else 1.2)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 4])
@@ -97,7 +98,7 @@ def test_white_residuals_in_wells_hold_nothing():
     assert min(drift_misfit(*in_wells(0.0, seed)[:2]).chance for seed in range(5)) > 2e-3
 
 
-def few_places(seed, dimension=6, paths=80, frames=100, dt=0.01):
+def few_places(seed, dimension=6, paths=40, frames=100, dt=0.01):
     """Starts and residuals of a falling bowl: stationary paths as long as their relaxation time."""
     generator = np.random.default_rng(seed)
     z, states, noise = generator.standard_normal((paths, dimension)), [], []
@@ -110,7 +111,7 @@ def few_places(seed, dimension=6, paths=80, frames=100, dt=0.01):
 
 
 def test_paths_that_hardly_move_hold_nothing():
-    """They know 80 places, fewer than the 83 features, and where they go depends on the noise: squares of
+    """They know 40 places, half as many as features, and where they go depends on the noise: squares of
     sums over features that later places have straightened are too large by far, and tell of nothing."""
     found, plain = [], []
     for seed in range(10):
@@ -119,6 +120,6 @@ def test_paths_that_hardly_move_hold_nothing():
         X = dict(features(bounded(whitened_states(states))))["products"]
         Q = np.linalg.qr(X - X.mean(axis=0))[0]
         plain.append(scipy.stats.chi2.sf(np.sum((Q.T @ xi) ** 2), Q.shape[1] * xi.shape[1]))
-    assert np.max(plain) < 1e-4
+    assert np.median(plain) < 1e-4
     # Ten draws: below 5 % in at most three (binomial, 1e-3).
     assert np.sum(np.array(found) < 0.05) <= 3 and min(found) > 1e-3

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from .features import FEATURES, bounded, whitened_states
+from .features import FEATURES, bounded, in_cells, whitened_states
 from .followed import Followed
 from .local_posterior import GroupEvidence
 
@@ -82,8 +82,10 @@ def _misfit(start: np.ndarray, values: np.ndarray, followed: Followed | None = N
         X = np.concatenate([z, of(u, u)], axis=1)
         if len(X) >= FEWEST_EACH * X.shape[1]:
 
-            def laid_out(known: int, of=of) -> np.ndarray:
-                return np.concatenate([z, of(u, u[:known])], axis=1)
+            def laid_out(known: int, last: int, X=X, of=of) -> np.ndarray:
+                if of is not in_cells:
+                    return X[:last]
+                return np.concatenate([z[:last], in_cells(u[:last], u[:known])], axis=1)
 
             found.append(left_in(laid_out, values, followed))
     if not found:
@@ -94,17 +96,23 @@ def _misfit(start: np.ndarray, values: np.ndarray, followed: Followed | None = N
 
 
 def left_in(
-    laid_out: Callable[[int], np.ndarray], values: np.ndarray, followed: Followed | None = None
+    laid_out: Callable[[int, int], np.ndarray], values: np.ndarray, followed: Followed | None = None
 ) -> Misfit:
-    """Of a mean of these values that is linear in features, which are laid out over so many first states."""
+    """Of a mean of these values that is linear in features.
+
+    Args:
+        laid_out: From how many of the first states are known, and how many are asked about, to features.
+        values: Whose mean is asked about.
+        followed: What a fit may have taken out of them.
+    """
     xi = values - values.mean(axis=0)
     xi = xi / np.maximum(xi.std(axis=0), 1e-30)
     outputs, edges = xi.shape[1], np.arange(PARTS + 1) * len(xi) // PARTS
     A = variance = share = expected = 0.0
     known = 1
     while known < PARTS:
-        later = _Later.of(laid_out(edges[known]), edges, known)
-        each = np.sum(later.foretold(xi, edges), axis=1)
+        later = _Later.of(laid_out(edges[known], edges[min(2 * known, PARTS)]), edges, known)
+        each = np.sum(later.foretold(xi[: len(later.y)], edges), axis=1)
         A, variance = A + float(each.sum()), variance + float(np.sum(each**2))
         share, expected = share + later.share, expected + later.expected * outputs
         if followed is not None:
@@ -123,6 +131,7 @@ def _given_back(later: "_Later", followed: Followed, edges: np.ndarray) -> float
     """What the residuals would foretell more if nothing had been fitted to them, on average."""
     total = 0.0
     for own, sign in ((followed.fitted, 1.0), (~followed.fitted, -1.0)):
+        own = own & (followed.index < len(later.y))
         index, moves = followed.index[own], followed.moves[own]
         columns = moves.reshape(len(index), moves[:1].size)
         total += sign * float(later.foretold(columns, np.searchsorted(index, edges), index).sum())
@@ -135,7 +144,7 @@ class _Later:
     """As many parts again as are known, foretold from all before.
 
     Attributes:
-        y: Features of all pairs.
+        y: Features of all pairs up to these.
         parts: First and last of those foretold.
         inverses: (1 + sum_before y y^T)^-1 of each.
         share: Of what there is that is foretold.
@@ -150,11 +159,10 @@ class _Later:
 
     @classmethod
     def of(cls, X: np.ndarray, edges: np.ndarray, known: int) -> "_Later":
-        """From the features of all pairs, and how many parts are known."""
-        first, parts = X[: edges[known]], (known, min(2 * known, PARTS))
-        y = X - first.mean(axis=0)
-        size = np.sqrt(np.sum(y[: edges[known]] ** 2, axis=0) * PARTS / known)
-        y = y / np.where(size > 1e-9 * size.max(), size, np.inf)
+        """From features, and how many parts are known."""
+        parts = known, min(2 * known, PARTS)
+        y = X - X[: edges[known]].mean(axis=0)
+        y = y / np.maximum(np.sqrt(np.sum(y**2, axis=0) * PARTS / parts[1]), 1e-30)
         before, inverses, share, expected = np.eye(y.shape[1]), [], 0.0, 0.0
         before += y[: edges[known]].T @ y[: edges[known]]
         for k in range(*parts):
