@@ -98,7 +98,7 @@ def test_white_residuals_in_wells_hold_nothing():
     assert min(drift_misfit(*in_wells(0.0, seed)[:2]).chance for seed in range(5)) > 2e-3
 
 
-def few_places(seed, dimension=6, paths=40, frames=100, dt=0.01):
+def few_places(seed, dimension=6, paths=20, frames=100, dt=0.01):
     """Starts and residuals of a falling bowl: stationary paths as long as their relaxation time."""
     generator = np.random.default_rng(seed)
     z, states, noise = generator.standard_normal((paths, dimension)), [], []
@@ -111,7 +111,7 @@ def few_places(seed, dimension=6, paths=40, frames=100, dt=0.01):
 
 
 def test_paths_that_hardly_move_hold_nothing():
-    """They know 40 places, half as many as features, and where they go depends on the noise: squares of
+    """They know 20 places, a quarter as many as features, and where they go depends on the noise: squares of
     sums over features that later places have straightened are too large by far, and tell of nothing."""
     found, plain = [], []
     for seed in range(10):

@@ -17,6 +17,8 @@ PARTS = 32
 CUT = 5.0
 # Pairs for every feature.
 FEWEST_EACH = 4
+# Of the sum of squares of a feature: precision of combinations that known states do not tell apart.
+LEAST = 0.01
 # Of one degree of freedom: precisions of what is as large as its noise, and of nothing.
 AS_LARGE, NOTHING = 1.0, 1e8
 
@@ -146,7 +148,7 @@ class _Later:
     Attributes:
         y: Features of all pairs up to these.
         parts: First and last of those foretold.
-        inverses: (1 + sum_before y y^T)^-1 of each.
+        inverses: (L + sum_before y y^T)^-1 of each.
         share: Of what there is that is foretold.
         expected: Variance of what white values foretell of each other.
     """
@@ -163,16 +165,17 @@ class _Later:
         parts = known, min(2 * known, PARTS)
         y = X - X[: edges[known]].mean(axis=0)
         y = y / np.maximum(np.sqrt(np.sum(y**2, axis=0) * PARTS / parts[1]), 1e-30)
-        before, inverses, share, expected = np.eye(y.shape[1]), [], 0.0, 0.0
-        before += y[: edges[known]].T @ y[: edges[known]]
+        before = y[: edges[known]].T @ y[: edges[known]]
+        prior = before * PARTS / known + LEAST * np.eye(y.shape[1])
+        inverses, every, share, expected = [], np.linalg.inv(prior), 0.0, 0.0
         for k in range(*parts):
             gram = y[edges[k] : edges[k + 1]].T @ y[edges[k] : edges[k + 1]]
-            inverses.append(np.linalg.inv(before))
-            # Of coefficients that are all as likely, (1 - before^-1) of each is known by now.
-            known_by_now = np.eye(len(before)) - inverses[-1]
-            share += float(np.sum(gram * known_by_now)) / len(before)
-            expected += float(np.sum(gram * (inverses[-1] @ known_by_now)))
+            inverse = np.linalg.inv(prior + before)
+            inverses.append(inverse)
+            share += float(np.sum(gram * (every - inverse)))
+            expected += float(np.sum(gram * (inverse - inverse @ prior @ inverse)))
             before += gram
+        share /= float(np.sum(before * every)) * PARTS / parts[1]
         return cls(y, parts, inverses, share, expected)
 
     def foretold(self, xi: np.ndarray, edges: np.ndarray, index: Any = slice(None)) -> np.ndarray:
