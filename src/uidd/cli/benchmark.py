@@ -22,7 +22,7 @@ def benchmark(
     seed: Seed = 0,
     seeds: Annotated[
         str, typer.Option(help="Of the population, first and one past the last.", metavar="A:B")
-    ] = "2200:2210",
+    ] = "2600:2610",
     workers: Annotated[int, typer.Option(help="Systems of the population side by side.", min=1)] = 1,
     table_only: Annotated[
         bool, typer.Option("--table-only", help="Measure nothing; rewrite the table from stored rows.")
@@ -35,7 +35,7 @@ def benchmark(
 
     Example: uidd benchmark accuracy --only linear-1 --peers
 
-    Example: uidd benchmark population --seeds 2200:2224 --workers 2
+    Example: uidd benchmark population --seeds 2600:2624 --workers 2
     """
     from pathlib import Path
 
@@ -51,7 +51,7 @@ def _range(words: str) -> range:
 
     first, _, end = words.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        fail("seeds", "two whole numbers A:B, A < B", repr(words), "For instance --seeds 2200:2224.")
+        fail("seeds", "two whole numbers A:B, A < B", repr(words), "For instance --seeds 2600:2624.")
     return range(int(first), int(end))
 
 
