@@ -53,7 +53,8 @@ def entropy_production(
 
     Where the recording is stationary it is a mean over recorded states: draws from e^-V reach places where
     no data were, and a current that is extrapolated there may be anything. Where it is not, the rate is the
-    model's own stationary one, a mean over draws from e^-V as far as the recorded states reach.
+    model's own stationary one, a mean over draws from e^-V as far as the recorded states reach, and what
+    residuals say that it misses, since the recording weighed places otherwise (`Ensemble.missed`).
 
     A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
     would give a positive number. The curvature of the rate over the ensemble measures that. With
@@ -143,7 +144,10 @@ def entropy_production(
     # What is put back for the priors is what they say of currents that the data do not show: as uncertain
     # as it is large.
     put_back = even.mean() - noise.mean()
-    parts = (np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.unseen, ensemble.overlooked)
+    parts = [np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.unseen, ensemble.overlooked]
+    if not over_recorded:
+        rate += ensemble.missed[0]
+        parts.append(ensemble.missed[1])
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), hypot(*map(float, parts)), result, upward=ensemble.overlooked)
 

@@ -18,12 +18,18 @@ MOST_PRODUCTS = 500
 IN_CELLS = 144
 
 
-def whitened_states(states: np.ndarray) -> np.ndarray:
-    """Zero mean, unit covariance, along the directions that are least Gaussian."""
+def whitener(states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """To zero mean and unit covariance of these states, along the directions that are least Gaussian."""
+    mean = states.mean(axis=0)
     if states.shape[1] == 1:
-        return (states - states.mean(axis=0)) / states.std(axis=0)
+        return lambda z: (z - mean) / states.std(axis=0)
     A = independent_components(states[:: -(-len(states) // 20_000)])
-    return (states - states.mean(axis=0)) @ A
+    return lambda z: (z - mean) @ A
+
+
+def whitened_states(states: np.ndarray) -> np.ndarray:
+    """The states themselves, whitened."""
+    return whitener(states)(states)
 
 
 def bounded(u: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from .._types import Result
 from ..components import Absent, QuadraticPotential
 from ..data import Scaling, Trajectories, Transitions
 from ..dynamics import AbstractEquation, ComponentDynamics
-from ..likelihood import EulerMaruyama, MeanIncrement, choose_steps
+from ..likelihood import AbstractGaussian, EulerMaruyama, MeanIncrement, choose_steps
 from ..models import Architecture, Coefficients, Ensemble, Model
 from .candidates import Candidates
 from .checks import checked
@@ -27,6 +27,7 @@ from .history import best_epoch, is_better
 from .leg import Leg
 from .linear_start import LinearModel, fit_linear, start_from_linear
 from .loop import DevicePairs, Trainer
+from .missed import missed_rate
 from .plan import Plan
 from .progress import TrainingProgress
 from .records import Fit, Trained
@@ -242,9 +243,20 @@ class Task:
         if bent and not isinstance(self.architecture.circulation, Absent):
             overlooked = unseen_rate(overlooked_nats(self.data.dimension), self.train.total_time)
         result = checks.result if result.successful else result
+        missed = (0.0, 0.0)
+        currents = not isinstance(self.architecture.circulation, Absent) and self.data.dimension > 1
+        if (
+            len(ensemble)
+            and not ensemble.stationary
+            and currents
+            and isinstance(likelihood, AbstractGaussian)
+        ):
+            missed = missed_rate(ensemble.center, likelihood, self.pairs, ensemble.recorded, seed=self.seed)
         return Fit(
             model=ensemble.center,
-            ensemble=replace(ensemble, result=result, unseen=checks.unseen, overlooked=overlooked),
+            ensemble=replace(
+                ensemble, result=result, unseen=checks.unseen, overlooked=overlooked, missed=missed
+            ),
             history=history,
             result=result,
             seconds=time.monotonic() - self.begun,
