@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stand_ins import linear_model
 
+from stand_ins import linear_model
 from uidd.data import Scaling, Transitions
 from uidd.likelihood import EulerMaruyama
 from uidd.training.missed import missed_rate
