@@ -240,17 +240,12 @@ class Task:
                 checks = checks.beside(line("density", *density_misfit(ensemble, self.data)))
         # Where nothing bends, neither drift nor noise, a current that does so alone is not looked for.
         bent = ensemble.center.architecture != self.architecture.plain
-        if bent and not isinstance(self.architecture.circulation, Absent):
+        bent = bent and not isinstance(self.architecture.circulation, Absent) and self.data.dimension > 1
+        if bent:
             overlooked = unseen_rate(overlooked_nats(self.data.dimension), self.train.total_time)
         result = checks.result if result.successful else result
         missed = (0.0, 0.0)
-        currents = not isinstance(self.architecture.circulation, Absent) and self.data.dimension > 1
-        if (
-            len(ensemble)
-            and not ensemble.stationary
-            and currents
-            and isinstance(likelihood, AbstractGaussian)
-        ):
+        if bent and len(ensemble) and not ensemble.stationary and isinstance(likelihood, AbstractGaussian):
             missed = missed_rate(ensemble.center, likelihood, self.pairs, ensemble.recorded, seed=self.seed)
         return Fit(
             model=ensemble.center,
