@@ -12,8 +12,7 @@ from ..models import Coefficients, Model
 from ..sampling import sample_stationary
 from .checks import residuals
 from .features import FEATURES, bounded, whitener
-from .local_posterior import GroupEvidence
-from .misfit import FEWEST_EACH, LEAST, NOTHING
+from .misfit import FEWEST_EACH, LEAST
 
 MOST_PAIRS, DRAWS, CHUNK = 100_000, 20_000, 8192
 
@@ -34,9 +33,7 @@ def missed_rate(
         r = phi . a,    (sum phi phi^T dt + L) a = E 2 phi g,
 
     which weighs pairs as e^-V does without asking for any density (the Riesz representer of the mean;
-    Chernozhukov and others 2022). L is the precision of a prior on delta, that of the largest evidence: where
-    the residuals show nothing nothing is added. The variance is that of the posterior, large where e^-V has
-    few pairs.
+    Chernozhukov and others 2022). Its variance is sum |r|^2 dt, large where e^-V has few pairs.
 
     Args:
         model: The fitted one.
@@ -73,13 +70,8 @@ def missed_rate(
         return 0.0, 0.0
     size, gram = size[some], gram[np.ix_(some, some)]
     gram = gram / size[:, None] / size
-    wanted, found = 2 * wanted[some] / size[:, None] / len(draws), found[some] / size[:, None]
-    known, turn = np.linalg.eigh(gram)
-    known, wanted, found = np.maximum(known, 0.0), turn.T @ wanted, turn.T @ found
-    each = GroupEvidence(np.repeat(known, found.shape[1]), found.reshape(-1))
-    L = each.largest(LEAST, NOTHING)[0]
-    missed = float(np.sum(wanted * found / (known + L)[:, None]))
-    variance = float(np.sum(wanted**2 / (known + L)[:, None]))
+    a = np.linalg.solve(gram + LEAST * np.eye(len(gram)), 2 * wanted[some] / size[:, None] / len(draws))
+    missed, variance = float(np.sum(a * (found[some] / size[:, None]))), float(np.sum(a * (gram @ a)))
     return 2 * missed / model.scaling.time, 2 * variance**0.5 / model.scaling.time
 
 
