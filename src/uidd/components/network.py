@@ -111,14 +111,8 @@ class Network(eqx.Module):
 
     def with_jacobian(self, z: State) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
         """The value and its Jacobian J[j, a] = d value_a / d z_j; a test compares it to `jax.jacfwd`."""
-        R, _ = self.readout
-        if len(self.hidden) != 1:
-            value, hidden = self.with_hidden_jacobian(z)
-            return value, hidden @ R
-        # Linear in the slopes s of the units: sum_h s_h A_jh R_ha.
-        (value, (s,)), ((A, _),) = self._with_slopes(z), self.hidden
-        products = A.T[:, :, None] * R[:, None, :]
-        return value, (s @ products.reshape(len(s), -1)).reshape(len(z), -1)
+        value, hidden = self.with_hidden_jacobian(z)
+        return value, hidden @ self.readout[0]
 
     def with_hidden_jacobian(self, z: State) -> tuple[Float[Array, " m"], Float[Array, "D h"]]:
         """The value, and the Jacobian of the last hidden layer, pushed forward layer by layer.
@@ -144,18 +138,15 @@ class Network(eqx.Module):
     ) -> tuple[Float[Array, " m"], Float[Array, " n"]]:
         """The value, and q_i = sum_ja weights_ija d value_a / d z_j for constant weights.
 
-        With one hidden layer A and the readout R the Jacobian is linear in the slopes s of its units:
-        q = s K, K_hi = sum_ja weights_ija A_jh R_ha. With two, A and B, it is bilinear in their slopes s, t:
-        q_i = s^T K_i t, K_i[h, k] = B_hk sum_ja weights_ija A_jh R_ka. K is the same for all states of a
-        batch, and what is left is one matrix product.
+        With two hidden layers A and B and the readout R the Jacobian is bilinear in the slopes s, t of their
+        units: q_i = s^T K_i t, K_i[h, k] = B_hk sum_ja weights_ija A_jh R_ka. K is the same for all states of
+        a batch, and what is left is one matrix product.
         """
-        if len(self.hidden) not in (1, 2):
+        if len(self.hidden) != 2:
+            # For one hidden layer there is such a matrix, too, but gradients by R would take three times as long.
             value, jacobian = self.with_jacobian(z)
             return value, jnp.einsum("nja,ja->n", weights, jacobian)
         value, slopes = self._with_slopes(z)
-        if len(self.hidden) == 1:
-            ((A, _),), (R, _), (s,) = self.hidden, self.readout, slopes
-            return value, s @ jnp.einsum("nja,jh,ha->hn", weights, A, R)
         s, t = slopes
         (A, _), (B, _), (R, _) = *self.hidden, self.readout
         K = B[:, None] * jnp.einsum("nja,jh,ka->hnk", weights, A, R)

@@ -120,8 +120,8 @@ class QuadraticPotential(AbstractPotential):
         dV = self._symmetric @ z + self.slope
         if self.network is None or self.polynomial is None or self.bumps is None or self.mixture is None:
             return dV
-        _, du = self.network.with_derivatives(z, np.eye(len(z), dtype=z.dtype)[:, :, None])
-        bent = self.polynomial.gradient(z) + du + self.bumps.gradient(z)
+        _, du = self.network.with_jacobian(z)
+        bent = self.polynomial.gradient(z) + du[:, 0] + self.bumps.gradient(z)
         return dV + bent + self.mixture.gradient(z, jnp.dot(dV + self.slope, z) / 2, dV)
 
     def with_wells(

@@ -70,9 +70,10 @@ def fisher(
         (start, _, dt), index, count = pairs, which.start // size, which.stop - which.start
         keys = jax.random.split(jax.random.fold_in(key, index), size)
         chance, most = np.random.default_rng([seed, 2, index]), enough * count / len(seen)
+        share = np.append(stands_for[which], np.zeros(size - count))  # what fills it up stands for none
 
         def squared(rows: np.ndarray) -> np.ndarray:
-            return _squared(*_telling(rows[:count], stands_for[which], most, chance))
+            return _squared(*_telling(rows, share, most, chance))
 
         if not isinstance(likelihood, AbstractGaussian):
             drawn = _drawn(chosen, weights.frozen, likelihood, start, dt, keys)
@@ -123,11 +124,12 @@ def _telling(
     alone knows one of p coefficients is always taken, if `most` is 2 p (sampling by leverage, Drineas and
     others 2006, with the diagonal of J^T J in place of all of it).
     """
-    if most >= len(rows):
-        return rows, share
-    squares = np.nan_to_num(np.einsum("nrp,nrp->np", rows, rows), posinf=0.0) * share[:, None]
-    part = squares @ (1 / np.maximum(squares.sum(axis=0), 1e-30))
-    q = np.minimum(1.0, most / 2 * (1 / len(rows) + part / max(part.sum(), 1e-30)))
+    count = np.count_nonzero(share)
+    if most >= count:
+        return rows[share > 0], share[share > 0]
+    some = jnp.asarray(rows, jnp.result_type(float)), jnp.asarray(share, jnp.result_type(float))
+    part = np.asarray(_told(*some), np.float64)
+    q = np.minimum(1.0, most / 2 * ((share > 0) / count + part / max(part.sum(), 1e-30)))
     taken = np.flatnonzero(generator.random(len(rows)) < q)
     return rows[taken], share[taken] / q[taken]
 
@@ -190,6 +192,13 @@ def _pairs_of_information(p: int, rows_each: int, likelihood: AbstractLikelihood
 
 
 @compiled
+def _told(rows, share):
+    """What every pair tells, each counted `share` times: its part of the squares in every column."""
+    squares = jnp.nan_to_num(jnp.sum(rows**2, axis=1), posinf=0.0)
+    return share * (squares @ (1 / jnp.maximum(share @ squares, 1e-30)))
+
+
+@compiled
 def _drawn(chosen, frozen, likelihood, start, dt, keys):
     dynamics = eqx.combine(chosen, frozen)
     return in_chunks(lambda z, h, k: likelihood.draw(dynamics, z, h, key=k), start, dt, keys)
@@ -198,19 +207,18 @@ def _drawn(chosen, frozen, likelihood, start, dt, keys):
 @compiled
 def _rows(chosen, frozen, likelihood, start, dt, keys, first, last, begin, end):
     """J for every pair, `(n, rows, columns)`, where it has many rows some combinations with random signs."""
-    vector, unravel = ravel_pytree(chosen)
     rows = last - first
 
     def one(z, h, key):
         _, root = likelihood.moments(eqx.combine(chosen, frozen), z, h)
 
-        def y(vector):
-            return likelihood.deviations(eqx.combine(unravel(vector), frozen), z, h, root)[first:last]
+        def y(chosen):
+            return likelihood.deviations(eqx.combine(chosen, frozen), z, h, root)[first:last]
 
-        pullback = jax.vjp(y, vector)[1]
+        pullback = jax.vjp(y, chosen)[1]
         mixed = jnp.eye(rows, dtype=z.dtype)
         if rows > MOST_ROWS:
             mixed = jax.random.rademacher(key, (MOST_ROWS, rows), z.dtype) / MOST_ROWS**0.5
-        return jax.vmap(pullback)(mixed)[0][:, begin:end]
+        return jax.vmap(lambda row: ravel_pytree(pullback(row))[0])(mixed)[:, begin:end]
 
     return in_chunks(one, start, dt, keys)

@@ -210,13 +210,13 @@ def _values(chosen, frozen, likelihood, pairs):
 @compiled
 def gradients_of(chosen, frozen, likelihood, pairs):
     """Of every pair: the log-density, its gradient, and the size of that."""
-    vector, unravel = ravel_pytree(chosen)
 
-    def one(vector, *pair):
-        return likelihood.log_density(eqx.combine(unravel(vector), frozen), *pair)
+    def one(chosen, *pair):
+        return likelihood.log_density(eqx.combine(chosen, frozen), *pair)
 
     def with_gradient(*pair):
-        value, gradient = jax.value_and_grad(one)(vector, *pair)
+        value, found = jax.value_and_grad(one)(chosen, *pair)
+        gradient = ravel_pytree(found)[0]
         return value, gradient, jnp.max(jnp.abs(gradient))
 
     return in_chunks(with_gradient, *pairs)
