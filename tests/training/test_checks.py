@@ -9,7 +9,8 @@ from scipy.integrate import cumulative_trapezoid
 from uidd.data import Scaling, Trajectories
 from uidd.likelihood import Cubature, EulerMaruyama
 from uidd.models import Architecture, Coefficients, Model
-from uidd.training.checks import _noise, checked
+from uidd.training.checks import _size_of_noise, checked
+from uidd.training.misfit import noise_misfit
 from uidd.training.verdicts import Checks
 
 DT, PATHS, FRAMES = 0.02, 100, 300
@@ -128,7 +129,8 @@ def test_the_size_of_a_noise_misfit_is_what_V_is_off_by(steepness):
     generator = np.random.default_rng(0)
     z = generator.standard_normal((100_000, 1))
     d = amplitude * np.tanh(steepness * z)
-    _, size = _noise(z, np.sqrt(1 + d) * generator.standard_normal(z.shape))
+    misfit = noise_misfit(z, np.sqrt(1 + d) * generator.standard_normal(z.shape))
+    size = _size_of_noise(misfit, len(z))
     grid = np.linspace(-5, 5, 2001)
     d = amplitude * np.tanh(steepness * grid)
     wrong = cumulative_trapezoid(grid / (1 + d), grid, initial=0) + np.log1p(d)

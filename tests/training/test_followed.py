@@ -82,7 +82,7 @@ def test_what_is_left_is_zero_on_average_from_all_pairs_or_some():
         index = np.sort(np.random.default_rng(seed).choice(COUNT, COUNT // 6, replace=False))
         some = Followed(followed.moves[index], index, followed.fitted[index], 6.0)
         for found, each in ((without, None), (of_all, followed), (of_some, some)):
-            found.append(left_in(lambda known, last, X=X: X[:last], xi, each).nats)
+            found.append(left_in(lambda known, last, X=X: X[:last], (xi, each))[0].nats)
     errors = [5 * np.std(found) / len(found) ** 0.5 for found in (without, of_all, of_some)]
     assert np.mean(without) < -errors[0]
     assert abs(np.mean(of_all)) < errors[1] and abs(np.mean(of_some)) < errors[2]

@@ -143,7 +143,7 @@ class Network(eqx.Module):
         a batch, and what is left is one matrix product.
         """
         if len(self.hidden) != 2:
-            # For one hidden layer there is such a matrix, too, but gradients by R would take three times as long.
+            # One hidden layer has such a matrix, too; gradients by R would take three times as long.
             value, jacobian = self.with_jacobian(z)
             return value, jnp.einsum("nja,ja->n", weights, jacobian)
         value, slopes = self._with_slopes(z)

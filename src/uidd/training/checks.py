@@ -13,7 +13,7 @@ from ..models import Coefficients, Model
 from .ensemble import unseen_rate
 from .followed import Followed
 from .gauss_newton import Solution
-from .misfit import Misfit, drift_misfit, noise_misfit
+from .misfit import Misfit, both_misfits
 from .sample import Sample
 from .scores import Whitened, whitened
 from .verdicts import ADVICE, LARGEST_CHANCE, Check, Checks, line
@@ -70,20 +70,20 @@ def checked(
     followed = None
     if solution is not None and fitted is not None:
         followed = Followed.of(own, solution, straight, was_fitted, len(fitted.dt))
-    misfit = drift_misfit(looked_at.start, left, followed)
+    misfit, noise = both_misfits(looked_at.start, left, followed)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
-    noise = _noise(looked_at.start, left)
+    noise = noise.chance, _size_of_noise(noise, len(left))
     unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
     coarse, own_xi = (1.0, 0.0), None
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):
         steps = _made_by(model.unit, unit)
         own_xi = residuals(own, likelihood, steps)
-        misfit = drift_misfit(steps.start, own_xi)
+        own_drift, own_noise = both_misfits(steps.start, own_xi)
         coarse = _worst(
             _tails(own_xi),
-            (misfit.chance, _size_of_drift(misfit, len(own_xi), steepness)),
-            _noise(steps.start, own_xi),
+            (own_drift.chance, _size_of_drift(own_drift, len(own_xi), steepness)),
+            (own_noise.chance, _size_of_noise(own_noise, len(own_xi))),
         )
     lines = [line("coarse", *coarse), line("drift", *drift), line("noise", *noise)]
     lines.append(line("memory", *_memory(xi, follows)))
@@ -100,14 +100,13 @@ def _size_of_drift(misfit: Misfit, count: int, steepness: float) -> float:
     return steepness * float(np.sqrt(2 * misfit.nats / count))
 
 
-def _noise(start: np.ndarray, xi: np.ndarray) -> tuple[float, float]:
-    """Chance and size, in kT, of a variance of residuals that depends on the state.
+def _size_of_noise(misfit: Misfit, count: int) -> float:
+    """In kT, of a variance of residuals that depends on the state.
 
     A covariance that is off by P^(1/2) d P^(1/2) costs |d|^2 / 4 nats a pair. In one dimension V' - V is
     log(1 + d) - int f d / M, about d and about d V, and V varies by about one kT: V is off by |d|.
     """
-    misfit = noise_misfit(start, xi)
-    return misfit.chance, float(np.sqrt(4 * misfit.nats / len(xi)))
+    return float(np.sqrt(4 * misfit.nats / count))
 
 
 def _worst(*found: tuple[float, float]) -> tuple[float, float]:

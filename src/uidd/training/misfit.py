@@ -63,12 +63,20 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray, followed: Followed | 
         residuals: What a model leaves, `(n, D)`.
         followed: What the fit may have taken out of them.
     """
-    return _misfit(start, residuals, followed)
+    return _misfits(start, (residuals, followed))[0]
 
 
 def noise_misfit(start: np.ndarray, residuals: np.ndarray) -> Misfit:
     """Of variances and covariances of the residuals in products, steps and cells, likewise."""
-    return _misfit(start, squares(residuals))
+    return _misfits(start, (squares(residuals), None))[0]
+
+
+def both_misfits(
+    start: np.ndarray, residuals: np.ndarray, followed: Followed | None = None
+) -> tuple[Misfit, Misfit]:
+    """`drift_misfit` and `noise_misfit`, for which features are laid out once."""
+    drift, noise = _misfits(start, (residuals, followed), (squares(residuals), None))
+    return drift, noise
 
 
 def squares(residuals: np.ndarray) -> np.ndarray:
@@ -77,7 +85,7 @@ def squares(residuals: np.ndarray) -> np.ndarray:
     return cut[:, i] * cut[:, j]
 
 
-def _misfit(start: np.ndarray, values: np.ndarray, followed: Followed | None = None) -> Misfit:
+def _misfits(start: np.ndarray, *asked: tuple[np.ndarray, Followed | None]) -> list[Misfit]:
     z = whitened_states(start)
     u, found = bounded(z), []
     for of in FEATURES.values():
@@ -89,44 +97,69 @@ def _misfit(start: np.ndarray, values: np.ndarray, followed: Followed | None = N
                     return X[:last]
                 return np.concatenate([z[:last], in_cells(u[:last], u[:known])], axis=1)
 
-            found.append(left_in(laid_out, values, followed))
-    if not found:
-        return Misfit(1.0, 0.0, 0.0)
+            found.append(left_in(laid_out, *asked))
+    return (
+        [_worst(each) for each in zip(*found, strict=True)] if found else [Misfit(1.0, 0.0, 0.0)] * len(asked)
+    )
+
+
+def _worst(found: tuple[Misfit, ...]) -> Misfit:
+    """Of what several kinds of features hold of the same values."""
     real = max(found, key=lambda each: (-each.chance, each.nats))
     # Steps as fine as you like would hide as much as you like: smooth drifts, of products, are asked for.
     return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
 
 
 def left_in(
-    laid_out: Callable[[int, int], np.ndarray], values: np.ndarray, followed: Followed | None = None
-) -> Misfit:
-    """Of a mean of these values that is linear in features.
+    laid_out: Callable[[int, int], np.ndarray], *asked: tuple[np.ndarray, Followed | None]
+) -> list[Misfit]:
+    """Of a mean of values that is linear in features.
 
     Args:
         laid_out: From how many of the first states are known, and how many are asked about, to features.
-        values: Whose mean is asked about.
-        followed: What a fit may have taken out of them.
+        asked: Values whose mean is asked about, and what a fit may have taken out of them.
     """
-    xi = values - values.mean(axis=0)
-    xi = xi / np.maximum(xi.std(axis=0), 1e-30)
-    outputs, edges = xi.shape[1], np.arange(PARTS + 1) * len(xi) // PARTS
-    A = variance = share = expected = 0.0
+    edges = np.arange(PARTS + 1) * len(asked[0][0]) // PARTS
+    totals = [_Total(values) for values, _ in asked]
     known = 1
     while known < PARTS:
         later = _Later.of(laid_out(edges[known], edges[min(2 * known, PARTS)]), edges, known)
-        each = np.sum(later.foretold(xi[: len(later.y)], edges), axis=1)
-        A, variance = A + float(each.sum()), variance + float(np.sum(each**2))
-        share, expected = share + later.share, expected + later.expected * outputs
-        if followed is not None:
-            A += _given_back(later, followed, edges)
+        for total, (_, followed) in zip(totals, asked, strict=True):
+            total.add(later, edges, followed)
         known *= 2
-    if not variance > 0:  # residuals of zero
-        return Misfit(1.0, 0.0, 0.0)
-    nats = A / (2 * share)
-    # The sum of so many squares of normal numbers has as much noise.
-    count = max(variance, expected) / (2 * share**2)
-    evidence = GroupEvidence(np.ones(1), np.full(1, max(1 + 2 * nats / count, 0.0) ** 0.5), count)
-    return Misfit(float(scipy.stats.norm.sf(A / variance**0.5)), nats, evidence.hidden(AS_LARGE, NOTHING))
+    return [total.misfit for total in totals]
+
+
+class _Total:
+    """What earlier values foretell of later ones, summed over parts."""
+
+    def __init__(self, values: np.ndarray):
+        xi = values - values.mean(axis=0)
+        self.xi = xi / np.maximum(xi.std(axis=0), 1e-30)
+        self.A = self.variance = self.share = self.expected = 0.0
+
+    def add(self, later: "_Later", edges: np.ndarray, followed: Followed | None) -> None:
+        """Some parts."""
+        each = np.sum(later.foretold(self.xi[: len(later.y)], edges), axis=1)
+        self.A, self.variance = self.A + float(each.sum()), self.variance + float(np.sum(each**2))
+        self.share, self.expected = (
+            self.share + later.share,
+            self.expected + later.expected * self.xi.shape[1],
+        )
+        if followed is not None:
+            self.A += _given_back(later, followed, edges)
+
+    @property
+    def misfit(self) -> Misfit:
+        """What it says."""
+        if not self.variance > 0:  # residuals of zero
+            return Misfit(1.0, 0.0, 0.0)
+        nats = self.A / (2 * self.share)
+        # The sum of so many squares of normal numbers has as much noise.
+        count = max(self.variance, self.expected) / (2 * self.share**2)
+        evidence = GroupEvidence(np.ones(1), np.full(1, max(1 + 2 * nats / count, 0.0) ** 0.5), count)
+        chance = float(scipy.stats.norm.sf(self.A / self.variance**0.5))
+        return Misfit(chance, nats, evidence.hidden(AS_LARGE, NOTHING))
 
 
 def _given_back(later: "_Later", followed: Followed, edges: np.ndarray) -> float:
@@ -164,7 +197,7 @@ class _Later:
         """From features, and how many parts are known."""
         parts = known, min(2 * known, PARTS)
         y = X - X[: edges[known]].mean(axis=0)
-        y = y / np.maximum(np.sqrt(np.sum(y**2, axis=0) * PARTS / parts[1]), 1e-30)
+        y /= np.maximum(np.sqrt(np.einsum("np,np->p", y, y) * PARTS / parts[1]), 1e-30)
         before = y[: edges[known]].T @ y[: edges[known]]
         prior = before * PARTS / known + LEAST * np.eye(y.shape[1])
         inverses, every, share, expected = [], np.linalg.inv(prior), 0.0, 0.0
