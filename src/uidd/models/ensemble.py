@@ -29,8 +29,8 @@ class Ensemble:
     Attributes:
         center: The fitted model.
         deviations: Of the coefficients, a row for two members on opposite sides of the center.
-        loose: The same with V's prior as it is before any data are seen: what the data do not call for they
-            need not exclude. `models` are made of these.
+        loose: The same with priors for V as wide as the data do not exclude, whether they call for it or not.
+            `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
         recorded: Recorded states in the user's coordinates, in order.

@@ -10,7 +10,7 @@ from ..data import Trajectories, Transitions
 from ..dynamics import AbstractDynamics, ComponentDynamics, solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients, Model
-from .ensemble import unseen_rate
+from .ensemble import share_of_currents, unseen_rate
 from .followed import Followed
 from .gauss_newton import Solution
 from .misfit import Misfit, both_misfits
@@ -73,7 +73,8 @@ def checked(
     misfit, noise = both_misfits(looked_at.start, left, followed)
     drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
     noise = noise.chance, _size_of_noise(noise, len(left))
-    unseen = unseen_rate(misfit.hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
+    hidden = share_of_currents(D) * misfit.hidden
+    unseen = unseen_rate(hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
     coarse, own_xi = (1.0, 0.0), None
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):

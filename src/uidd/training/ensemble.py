@@ -31,10 +31,10 @@ def draw_ensemble(
     almost linearly, so one step is nearly a new fit.
 
     What was switched off for want of evidence is not known to be zero. Evidence weighs a group as a whole,
-    and the many directions that the data see well outvote the few that they hardly see; asked one by one,
-    each of these may be anything that the prior allows before any data are seen. So there is a second set of
-    deviations with that prior for V, for whoever asks how well V is known. (Currents too weak to be seen have
-    their own place in the error of the rate, see `overlooked_nats`.)
+    and the many directions that the data see well outvote the few that they hardly see. So there is a second
+    set of deviations for whoever asks how well V is known, with priors for V as wide as the data do not
+    exclude (`widest`). (Currents too weak to be seen have their own place in the error of the rate, see
+    `overlooked_nats`.)
 
     Args:
         center: The fitted model.
@@ -48,10 +48,24 @@ def draw_ensemble(
     found, factor = _deviations(weights, solution, solution.precision, generator)
     constants = _constants(found, weights, factor)
     bendable, weights, solution = could_bend or (None, weights, solution)
-    before_data = np.minimum(solution.precision, weights.usual_precision)
-    loosened = np.where(weights.group_owner == COMPONENTS.index("potential"), before_data, solution.precision)
-    loose, _ = _deviations(weights, solution, loosened, generator)
+    loose, _ = _deviations(weights, solution, widest(weights, solution), generator)
     return Ensemble(center, found, constants, loose, recorded, bendable=bendable)
+
+
+def widest(weights: Coefficients, solution: Solution) -> np.ndarray:
+    """Precisions of the widest priors for V, no wider than is usual, that the data do not exclude.
+
+    A width is excluded where its evidence is `DOUBT` nats below the largest: by as much as is asked of a
+    group before it is believed in. What is usual would be too wide where the data know much: bumps that they
+    have ruled out nearly everywhere would still make wells and saddles wherever few pairs are.
+    """
+    found, usual, V = solution.precision.copy(), weights.usual_precision, COMPONENTS.index("potential")
+    posterior = solution.local_posterior
+    given = posterior.given(weights, found)
+    for k in np.flatnonzero((weights.group_owner == V) & (found > usual)):
+        evidence = posterior.of_group(weights, solution.precision, k, given)
+        found[k] = evidence.loosest(usual[k], found[k], DOUBT)
+    return found
 
 
 def _deviations(
@@ -73,6 +87,11 @@ def unseen_rate(nats: float, total_time: float) -> float:
     metric M^-1, and S is the mean of |f_irr|^2.
     """
     return 4 * nats / total_time
+
+
+def share_of_currents(dimension: int) -> float:
+    """Of a drift that is missed, if nothing is known about it: of D components a gradient makes up one."""
+    return (dimension - 1) / dimension
 
 
 def overlooked_nats(dimension: int) -> float:

@@ -48,6 +48,13 @@ class Solution:
         """The precision of every coefficient; a trace of one on constants keeps the solve regular."""
         return prior(weights, self.precision, self.information)
 
+    @property
+    def local_posterior(self) -> LocalPosterior:
+        """Around `vector`, what falls on the rim being a part of the information already."""
+        nothing, everything = np.zeros((0, len(self.vector))), np.ones(len(self.vector), bool)
+        gradient = self.found.gradient
+        return LocalPosterior(self.vector, gradient, self.information, np.zeros(0), nothing, everything)
+
     def without(self, weights: Coefficients, names: tuple[str, ...]) -> "Solution":
         """With the readouts of components left out, all of which are switched off."""
         components = [COMPONENTS.index(name) for name in names]
@@ -218,8 +225,9 @@ def known(
     scale = (total or len(data)) / len(data)
     F = fisher(weights, vector, likelihood, data, seed=seed) * scale
     found = scores(weights, vector, likelihood, data, floor=floor)
-    # Blocks hold a part of their pairs: their scores vary as sums of all would, up to this factor.
-    found = Scores(found.value * scale, found.blocks * scale**0.5)
+    # Blocks hold a part of their pairs: their sum is that part of all, what they vary by its root.
+    mean = found.blocks.mean(axis=0)
+    found = Scores(found.value * scale, mean * scale + (found.blocks - mean) * scale**0.5)
     everything = np.ones(len(vector), bool)
     quadratic = LocalPosterior(vector, found.gradient, F, *rim.rises(weights, vector), everything)
     if precision is None:

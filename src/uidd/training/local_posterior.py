@@ -117,6 +117,12 @@ class GroupEvidence:
         best = int(np.argmax(found))
         return float(tried[best]), float(found[best])
 
+    def loosest(self, low: float, high: float, nats: float) -> float:
+        """The smallest precision between two whose value is at most so many nats below the largest there."""
+        tried = np.exp(np.linspace(np.log(low), np.log(high), GRIDS[0] ** 2))
+        found = self(tried)
+        return float(tried[np.argmax(found >= found.max() - nats)])
+
     def nats(self, precision: np.ndarray) -> np.ndarray:
         """What the group is worth in log-density, on average over what the data allow: <x S x> / 2."""
         S, s, l = self.information, self.score, np.asarray(precision)[..., None]  # noqa: E741
