@@ -100,7 +100,7 @@ def keep_programs() -> Path | None:
         return None
     jax.config.update("jax_compilation_cache_dir", str(folder))
     # Many of the programs are small: together they take as long as the large ones.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     return folder
 

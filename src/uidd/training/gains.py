@@ -123,19 +123,29 @@ def _largest(what: str, base, extra: Iterator, target, fold) -> Gain:
 
 def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.ndarray) -> list[float]:
     """Held-out gains of `base` and `extra` over `base` alone, one for each ridge."""
-    extra = extra / (extra.std(axis=0) + 1e-12)
-    X, used = np.concatenate([base, extra], axis=1), base.shape[1]
+    used, count = base.shape[1], base.shape[1] + extra.shape[1]
     left = _residuals(base, target)
     members = [fold == k for k in range(FOLDS) if (fold == k).any()]
-    if len(members) < 2 or len(left) < FEWEST_EACH * X.shape[1]:
+    if len(members) < 2 or len(left) < FEWEST_EACH * count:
         return []
-    grams, products = zip(*((X[m].T @ X[m], X[m].T @ left[m]) for m in members), strict=True)
+    grams, products = [], []
+    for m in members:
+        X = np.concatenate([base[m], extra[m]], axis=1)
+        grams.append(X.T @ X)
+        products.append(X.T @ left[m])
+    whole = np.sum(grams, axis=0)
+    # In standard deviations of the features, so that a ridge means the same for all of them.
+    square = np.diag(whole)[used:] / len(extra)
+    variance = square - extra.mean(axis=0) ** 2
+    spread = np.sqrt(np.where(variance > 1e-9 * square, variance, square))  # constants have round-off alone
+    size = np.append(np.ones(used), spread + 1e-12)
+    grams, products = [G / size[:, None] / size for G in grams], [p / size[:, None] for p in products]
     whole, all_products = np.sum(grams, axis=0), np.sum(products, axis=0)
     tiny = 1e-9 * np.trace(whole) / len(whole)
     found = []
     for expected in EXPECTED:
-        ridge = np.full(X.shape[1], tiny)
-        ridge[used:] += extra.shape[1] * len(X) / (2 * expected)
+        ridge = np.full(count, tiny)
+        ridge[used:] += extra.shape[1] * len(extra) / (2 * expected)
         total = 0.0
         for gram, product in zip(grams, products, strict=True):
             rest, other = whole - gram, all_products - product
