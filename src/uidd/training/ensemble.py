@@ -62,7 +62,7 @@ def widest(weights: Coefficients, solution: Solution) -> np.ndarray:
     found, usual, V = solution.precision.copy(), weights.usual_precision, COMPONENTS.index("potential")
     posterior = solution.local_posterior
     given = posterior.given(weights, found)
-    for k in np.flatnonzero((weights.group_owner == V) & (found > usual)):
+    for k in np.flatnonzero((weights.group_owner == V) & (found > usual)).tolist():
         evidence = posterior.of_group(weights, solution.precision, k, given)
         found[k] = evidence.loosest(usual[k], found[k], DOUBT)
     return found
