@@ -43,7 +43,8 @@ def regression(seed, prior=0.0, fitted_share=0.8, missing=0.0):
     for d in range(PLANE):
         rows[:, d, d * X.shape[1] : (d + 1) * X.shape[1]] = X
     L = np.full(rows.shape[2], prior)
-    followed = Followed.drawn(rows, L, np.arange(COUNT), fitted, 1.0, int(fitted.sum()), generator)
+    total = int(fitted.sum())
+    followed = Followed.drawn(rows, L, np.arange(COUNT), fitted, share=1.0, total=total, generator=generator)
     return X, z, eps + X @ (true - found), followed
 
 

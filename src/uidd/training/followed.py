@@ -51,11 +51,11 @@ class Followed:
         solution: Solution,
         straight: Sample,
         fitted: np.ndarray,
-        of: int,
+        total: int,
         *,
         seed: int = 0,
     ) -> "Followed":
-        """By a fit to some of these pairs, which have been made straight, and to others, `of` in all."""
+        """By a fit to some of these pairs, which have been made straight, and to others, `total` of them."""
         penalised = weights.penalised
         on = ~(penalised & (np.append(solution.precision, 0.0)[weights.group] >= TIGHTEST))
         L = prior(weights, solution.precision, solution.information)[on]
@@ -66,7 +66,8 @@ class Followed:
             index = np.sort(generator.choice(count, most, replace=False))
         rows = jacobian_of_mean(weights, weights.vector, EulerMaruyama(), straight.taken(index))
         rows = np.nan_to_num(rows[:, :, on]) * tamed(rows)[:, None, None].astype(rows.dtype)
-        return cls.drawn(rows, L, index, fitted[index], count / len(index), of, generator)
+        share = count / len(index)
+        return cls.drawn(rows, L, index, fitted[index], share=share, total=total, generator=generator)
 
     @classmethod
     def drawn(
@@ -75,14 +76,15 @@ class Followed:
         L: np.ndarray,
         index: np.ndarray,
         fitted: np.ndarray,
+        *,
         share: float,
-        of: int,
+        total: int,
         generator: np.random.Generator,
     ) -> "Followed":
         """From J of some pairs, `(pairs, D, coefficients)`, and the precisions of the priors."""
         # Of these very pairs: F of others, or of other coefficients, may not know what these do.
         seen = rows[fitted].reshape(-1, rows.shape[2])
-        F = (seen.T @ seen).astype(np.float64) * (of / max(fitted.sum(), 1))
+        F = (seen.T @ seen).astype(np.float64) * (total / max(fitted.sum(), 1))
         known = F + np.diag(L)
         factor = Factored.of(known + ROUND_OFF * np.diag(np.diag(known)))
         draws = factor.normal(generator.standard_normal((rows.shape[2], DRAWS)))

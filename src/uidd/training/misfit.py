@@ -43,9 +43,11 @@ def drift_misfit(start: np.ndarray, residuals: np.ndarray, followed: Followed | 
 
     Residuals xi of a part of the pairs are foretold from those before by a regression on features y,
 
-        p = y . C,    C = (1 + sum_before y y^T)^-1 sum_before y xi^T,    A = sum p . xi,
+        p = y . C,    C = (L + sum_before y y^T)^-1 sum_before y xi^T,    A = sum p . xi,
 
-    with y scaled to a sum of squares of one and a prior that has every coefficient as large as its noise.
+    with a prior L = E sum y y^T, the sum over all pairs as the parts before let it expect, so that every
+    combination of features is as large as its noise; what the parts before do not tell apart has a little
+    more (`LEAST`). Features are laid out anew where 1, 2, 4, 8 and 16 of the parts are known.
     If the model is right xi has a mean of zero whatever came before, so A is a martingale: its mean is zero,
     its variance that of sum (p . xi)^2, wherever the noise is larger or smaller than the model says.
     A drift of n nats adds 2 n times a known share, whatever combination of features it is, beside a noise of
