@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from uidd.data import Transitions
 from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture, Coefficients
-from uidd.training.features import bounded, features, whitened_states
+from uidd.training.features import features
 from uidd.training.followed import Followed
 from uidd.training.information import jacobian_of_mean
 from uidd.training.misfit import drift_misfit, left_in
@@ -29,7 +29,7 @@ def regression(seed, prior=0.0, fitted_share=0.8, missing=0.0):
     generator = np.random.default_rng(seed)
     z, eps = generator.standard_normal((2, COUNT, PLANE))
     fitted = np.arange(COUNT) < fitted_share * COUNT
-    by_name = dict(features(bounded(whitened_states(z))))
+    by_name = {each.name: each.values for each in features(z)}
     X, fine = by_name["broad steps"], by_name["fine steps"]
     true = generator.standard_normal((X.shape[1], PLANE)) * (prior**-0.5 if prior else 0.0)
     if missing:

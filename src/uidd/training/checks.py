@@ -18,7 +18,8 @@ from .sample import Sample
 from .scores import Whitened, whitened
 from .verdicts import ADVICE, LARGEST_CHANCE, Check, Checks, line
 
-MOST_PAIRS, BLOCKS = 100_000, 64
+# Pairs that are asked, of a model with networks and of one without, whose residuals cost next to nothing.
+MOST_PAIRS, MOST_OF_LINEAR, BLOCKS = 100_000, 300_000, 64
 # Steps of the model's own that are followed finely, and into how many.
 FOLLOWED, FINER = 16_384, 16
 # Steps that are asked one by one whether noise can make them.
@@ -49,9 +50,10 @@ def checked(
     """
     if not isinstance(likelihood, AbstractGaussian):
         return Checks()
-    pairs, place, follows = _consecutive(test)
-    unit = model.scaling.transitions_to_unit(pairs)
     own = Coefficients.of(model.unit)
+    most = MOST_PAIRS if own.penalised.any() else MOST_OF_LINEAR
+    pairs, place, follows = _consecutive(test, most)
+    unit = model.scaling.transitions_to_unit(pairs)
     seen = _seen(own, likelihood, unit)
     xi = _bounded(seen)
     D, dt = xi.shape[1], float(np.mean(unit.dt))
@@ -60,8 +62,8 @@ def checked(
     steepness = 2 * float(np.mean(np.linalg.norm(np.linalg.inv(sigma), axis=(1, 2)))) / np.sqrt(D * dt)
     looked_at, left, straight = unit, xi, seen.straight
     was_fitted = np.zeros(len(xi), bool)
-    if fitted is not None and len(xi) < MOST_PAIRS:
-        stride = -(-len(fitted.dt) // (MOST_PAIRS - len(xi)))
+    if fitted is not None and len(xi) < most:
+        stride = -(-len(fitted.dt) // (most - len(xi)))
         some = Transitions(*(part[::stride] for part in fitted))
         looked_at = Transitions(*(np.concatenate(parts) for parts in zip(unit, some, strict=True)))
         seen = _seen(own, likelihood, some)
@@ -221,13 +223,13 @@ def _work(model: Model, pairs, xi: np.ndarray) -> Check:
     return Check("work", verdict, float(chance), float(abs(means.mean())), ADVICE["work"])
 
 
-def _consecutive(test: Trajectories):
-    """Some pairs in their order; where in its path each is; whether it follows the one before."""
+def _consecutive(test: Trajectories, most: int):
+    """Pairs in their order; where in its path each is; whether it follows the one before."""
     pairs = test.transitions()
     lengths = [len(s) - 1 for s in test.states]
     place = np.concatenate([(np.arange(n) + 0.5) / n for n in lengths])
     follows = np.concatenate([np.arange(n) > 0 for n in lengths])
-    stop = min(len(place), MOST_PAIRS)
+    stop = min(len(place), most)
     return type(pairs)(*(part[:stop] for part in pairs)), place[:stop], follows[:stop]
 
 

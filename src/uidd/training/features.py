@@ -1,6 +1,8 @@
 """Features of the state: products, steps and cells, in which a misfit of drift or noise may show."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb
 
@@ -81,6 +83,32 @@ FEATURES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-def features(u: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """All of them, one after the other."""
-    return ((name, of(u, u)) for name, of in FEATURES.items())
+@dataclass(frozen=True)
+class Features:
+    """One kind of features of some states.
+
+    Attributes:
+        name: Of the kind.
+        states: Whitened.
+    """
+
+    name: str
+    states: np.ndarray
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """Laid out over all states."""
+        u = bounded(self.states)
+        return FEATURES[self.name](u, u)
+
+    def laid_out(self, known: int, last: int) -> np.ndarray:
+        """The first states themselves and their features, laid out over those that are known."""
+        z = self.states[:last]
+        found = self.values[:last] if self.name != "cells" else in_cells(bounded(z), bounded(z[:known]))
+        return np.concatenate([z, found], axis=1)
+
+
+def features(start: np.ndarray) -> Iterator[Features]:
+    """All kinds, one after the other."""
+    z = whitened_states(start)
+    return (Features(name, z) for name in FEATURES)

@@ -1,6 +1,6 @@
 """Does the drift bend, does the noise vary: what a regression gains on pairs that it was not fitted to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .features import bounded, features, whitened_states
 from .followed import Followed
-from .misfit import CUT, FEWEST_EACH, Misfit, drift_misfit, noise_misfit, squares
+from .misfit import CUT, FEWEST_EACH, Misfit, misfits_in, squares, worst
 
 # Of calling for a network where none is needed: it costs time, and its prior switches it off.
 LARGEST_CHANCE = 0.01
@@ -61,37 +61,7 @@ def drift_gain(start: np.ndarray, increment: np.ndarray, dt: np.ndarray, fold: n
     far apart the frames are, so no likelihood is needed. Where frames are not evenly spaced the linear part
     has coefficients that depend on dt.
     """
-    z, root = whitened_states(start), np.sqrt(dt)[:, None]
-    u, base = bounded(z), np.concatenate([np.ones_like(root), z], axis=1) * root
-    if np.ptp(dt) > 1e-3 * dt.mean():
-        longer = (dt / dt.mean())[:, None]
-        base = np.concatenate([base, longer * base, longer**2 * base], axis=1)
-    target = increment / root
-    found = _largest("drift", base, ((n, root * f) for n, f in features(u)), target, fold)
-    return _or_else(
-        found,
-        lambda: drift_misfit(start, _residuals(base, target), Followed.by_regression(base, target.shape[1])),
-    )
-
-
-def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
-    """What the best linear mean leaves of the increments, of unit covariance."""
-    root = np.sqrt(dt)[:, None]
-    return _residuals(np.concatenate([np.ones_like(root), start], axis=1) * root, increment / root)
-
-
-def _residuals(base: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What a regression leaves, cut where it is far out, of unit covariance."""
-    left = target - base @ np.linalg.lstsq(base, target, rcond=None)[0]
-    limit = CUT * left.std(axis=0)
-    left = np.clip(left, -limit, limit)
-    return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
-
-
-def _or_else(gain: Gain, misfit: Callable[[], "Misfit"]) -> Gain:
-    """Two questions, so twice the chance; the second is asked where the first does not call for a network."""
-    gain = replace(gain, chance=min(1.0, 2 * gain.chance))
-    return gain if gain.called_for else replace(gain, chance=min(gain.chance, 2 * misfit().chance))
+    return _answers(start, fold, _about_drift(start, increment, dt))[0]
 
 
 def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Gain:
@@ -102,10 +72,84 @@ def noise_gain(start: np.ndarray, residuals: np.ndarray, fold: np.ndarray) -> Ga
         residuals: What a model of the drift leaves, over the root of its covariance.
         fold: Of every pair.
     """
-    u = bounded(whitened_states(start))
-    extra = ((name, np.concatenate([u, f], axis=1)) for name, f in features(u))
-    found = _largest("noise", np.ones((len(u), 1)), extra, squares(residuals), fold)
-    return _or_else(found, lambda: noise_misfit(start, residuals))
+    return _answers(start, fold, _about_noise(start, residuals))[0]
+
+
+def both_gains(
+    start: np.ndarray, increment: np.ndarray, dt: np.ndarray, fold: np.ndarray
+) -> tuple[Gain, Gain]:
+    """Of the drift, and of the noise that a linear one leaves; features are laid out once."""
+    noise = _about_noise(start, linear_residuals(start, increment, dt))
+    drift, noise = _answers(start, fold, _about_drift(start, increment, dt), noise)
+    return drift, noise
+
+
+def linear_residuals(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> np.ndarray:
+    """What the best linear mean leaves of the increments, of unit covariance."""
+    root = np.sqrt(dt)[:, None]
+    return _residuals(np.concatenate([np.ones_like(root), start], axis=1) * root, increment / root)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Does more than a simpler regression foretell a target?
+
+    Attributes:
+        what: `drift` or `noise`.
+        base: The simpler one's regressors.
+        target: What they foretell.
+        more: Further regressors, from features of the state.
+        residuals: Of the simpler one.
+        followed: What it has taken out of these.
+    """
+
+    what: str
+    base: np.ndarray
+    target: np.ndarray
+    more: Callable[[np.ndarray], np.ndarray]
+    residuals: np.ndarray
+    followed: Followed | None
+
+
+def _about_drift(start: np.ndarray, increment: np.ndarray, dt: np.ndarray) -> _Question:
+    z, root = whitened_states(start), np.sqrt(dt)[:, None]
+    base = np.concatenate([np.ones_like(root), z], axis=1) * root
+    if np.ptp(dt) > 1e-3 * dt.mean():
+        longer = (dt / dt.mean())[:, None]
+        base = np.concatenate([base, longer * base, longer**2 * base], axis=1)
+    target = increment / root
+    followed = Followed.by_regression(base, target.shape[1])
+    return _Question("drift", base, target, lambda f: root * f, _residuals(base, target), followed)
+
+
+def _about_noise(start: np.ndarray, residuals: np.ndarray) -> _Question:
+    u, one, xx = bounded(whitened_states(start)), np.ones((len(start), 1)), squares(residuals)
+    return _Question("noise", one, xx, lambda f: np.concatenate([u, f], axis=1), xx, None)
+
+
+def _answers(start: np.ndarray, fold: np.ndarray, *questions: _Question) -> list[Gain]:
+    found: list[list[tuple[float, str]]] = [[] for _ in questions]
+    misfits: list[list[Misfit | None]] = [[] for _ in questions]
+    asked = [(each.residuals, each.followed) for each in questions]
+    for kind in features(start):
+        for k, each in enumerate(questions):
+            gained = _gains(each.base, each.more(kind.values), each.target, fold)
+            found[k] += [(gain, kind.name) for gain in gained]
+        for k, misfit in enumerate(misfits_in(kind, *asked)):
+            misfits[k].append(misfit)
+    return [
+        _answer(each.what, own, worst(left))
+        for each, own, left in zip(questions, found, misfits, strict=True)
+    ]
+
+
+def _answer(what: str, gains: list[tuple[float, str]], misfit: Misfit) -> Gain:
+    """Two questions, so twice the chance; the second has a say where the first does not call for a network."""
+    if not gains:
+        return Gain(what, "", 0.0, min(1.0, 2 * misfit.chance))
+    nats, name = max(gains)
+    gain = Gain(what, name, nats, min(1.0, 2 * len(gains) * exp(min(-nats, 0.0))))
+    return gain if gain.called_for else replace(gain, chance=min(gain.chance, 2 * misfit.chance))
 
 
 def folds_of(block: np.ndarray) -> np.ndarray:
@@ -113,12 +157,12 @@ def folds_of(block: np.ndarray) -> np.ndarray:
     return np.unique(block, return_inverse=True)[1] * FOLDS // (len(np.unique(block)) or 1) % FOLDS
 
 
-def _largest(what: str, base, extra: Iterator, target, fold) -> Gain:
-    found = [(gain, name) for name, each in extra for gain in _gains(base, each, target, fold)]
-    if not found:
-        return Gain(what, "", 0.0, 1.0)
-    gain, name = max(found)
-    return Gain(what, name, gain, min(1.0, len(found) * exp(min(-gain, 0.0))))
+def _residuals(base: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """What a regression leaves, cut where it is far out, of unit covariance."""
+    left = target - base @ np.linalg.lstsq(base, target, rcond=None)[0]
+    limit = CUT * left.std(axis=0)
+    left = np.clip(left, -limit, limit)
+    return np.linalg.solve(np.linalg.cholesky(left.T @ left / len(left)), left.T).T
 
 
 def _gains(base: np.ndarray, extra: np.ndarray, target: np.ndarray, fold: np.ndarray) -> list[float]:

@@ -23,9 +23,10 @@ def cell_centers(states: np.ndarray, count: int) -> np.ndarray:
             break
         centers = np.concatenate([centers, some[generator.choice(len(some), 1, p=apart / apart.sum())]])
     for _ in range(MOVES):
-        inside = np.eye(len(centers))[nearest(some, centers)]
-        size = inside.sum(axis=0)[:, None]
-        centers = np.where(size > 0, inside.T @ some / np.maximum(size, 1), centers)
+        own = nearest(some, centers)
+        size = np.bincount(own, minlength=len(centers))[:, None]
+        sums = [np.bincount(own, column, len(centers)) for column in some.T]
+        centers = np.where(size > 0, np.stack(sums, axis=1) / np.maximum(size, 1), centers)
     return centers
 
 

@@ -1,13 +1,13 @@
 """What the residuals of a model still hold: how well those of earlier pairs foretell the later ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
-from .features import FEATURES, bounded, in_cells, whitened_states
+from .features import Features, features
 from .followed import Followed
 from .local_posterior import GroupEvidence
 
@@ -88,28 +88,26 @@ def squares(residuals: np.ndarray) -> np.ndarray:
 
 
 def _misfits(start: np.ndarray, *asked: tuple[np.ndarray, Followed | None]) -> list[Misfit]:
-    z = whitened_states(start)
-    u, found = bounded(z), []
-    for of in FEATURES.values():
-        X = np.concatenate([z, of(u, u)], axis=1)
-        if len(X) >= FEWEST_EACH * X.shape[1]:
-
-            def laid_out(known: int, last: int, X=X, of=of) -> np.ndarray:
-                if of is not in_cells:
-                    return X[:last]
-                return np.concatenate([z[:last], in_cells(u[:last], u[:known])], axis=1)
-
-            found.append(left_in(laid_out, *asked))
-    return (
-        [_worst(each) for each in zip(*found, strict=True)] if found else [Misfit(1.0, 0.0, 0.0)] * len(asked)
-    )
+    found = [misfits_in(kind, *asked) for kind in features(start)]
+    return [worst(each) for each in zip(*found, strict=True)]
 
 
-def _worst(found: tuple[Misfit, ...]) -> Misfit:
+def misfits_in(kind: Features, *asked: tuple[np.ndarray, Followed | None]) -> list[Misfit | None]:
+    """What one kind of features holds of each; nothing where pairs are too few for it."""
+    count = kind.states.shape[1] + kind.values.shape[1]
+    if len(kind.states) < FEWEST_EACH * count:
+        return [None] * len(asked)
+    return list(left_in(kind.laid_out, *asked))
+
+
+def worst(found: Iterable[Misfit | None]) -> Misfit:
     """Of what several kinds of features hold of the same values."""
-    real = max(found, key=lambda each: (-each.chance, each.nats))
+    asked = [each for each in found if each is not None]
+    if not asked:
+        return Misfit(1.0, 0.0, 0.0)
+    real = max(asked, key=lambda each: (-each.chance, each.nats))
     # Steps as fine as you like would hide as much as you like: smooth drifts, of products, are asked for.
-    return Misfit(min(1.0, len(found) * real.chance), max(real.nats, 0.0), found[0].hidden)
+    return Misfit(min(1.0, len(asked) * real.chance), max(real.nats, 0.0), asked[0].hidden)
 
 
 def left_in(

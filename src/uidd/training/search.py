@@ -19,7 +19,7 @@ from ..likelihood import (
 from ..models import Architecture, Coefficients
 from ..models.coefficients import COMPONENTS
 from .candidates import Candidates
-from .gains import MOST_PAIRS, Gain, drift_gain, folds_of, linear_residuals, noise_gain
+from .gains import MOST_PAIRS, Gain, both_gains, drift_gain, folds_of, noise_gain
 from .gauss_newton import Solution, carried_over, climb, known
 from .history import EpochRecord
 from .leg import Leg
@@ -117,15 +117,12 @@ class Search:
 
     def _asked(self) -> tuple[Gain, Gain]:
         """Does the drift bend, and if not, does the noise vary? Some pairs are often enough."""
-        drift, noise = Gain("drift", "", 0.0, 1.0), Gain("noise", "", 0.0, 1.0)
-        for count in (2 * FEW, MOST_PAIRS):
-            some = self.data.some(count, np.random.default_rng([self.seed, 0]))
-            drift = drift_gain(*some.pairs, folds_of(some.block))
-            if drift.called_for:
-                return drift, noise
-            if len(some) == len(self.data):
-                break
-        return drift, noise_gain(some.pairs.start, linear_residuals(*some.pairs), folds_of(some.block))
+        some = self.data.some(2 * FEW, np.random.default_rng([self.seed, 0]))
+        drift = drift_gain(*some.pairs, folds_of(some.block))
+        if drift.called_for:
+            return drift, Gain("noise", "", 0.0, 1.0)
+        some = self.data.some(MOST_PAIRS, np.random.default_rng([self.seed, 0]))
+        return both_gains(*some.pairs, folds_of(some.block))
 
     def advance(self, leg: Leg) -> tuple[Leg, Solution | None]:
         """The next leg; the last one, `all`, comes with its solution.
