@@ -56,14 +56,20 @@ def _range(words: str) -> range:
 
 
 def _population(folder, seeds, workers: int, peers: bool, table_only: bool) -> None:
-    from ..experiments import population
+    from ..experiments import population, population_peers
+    from ..experiments.peers import require_sfi
     from ..models.provenance import command
 
+    if peers and not table_only:
+        require_sfi()
     if not table_only:
-        rows = population.run(seeds, folder, workers=workers, peers=peers, command=command())
+        rows = population.run(seeds, folder, workers=workers, command=command())
         for done, row in enumerate(rows, 1):
             population.write_table(folder)
             print(f"{done}: {population.told(row)}", flush=True)
+    if peers and not table_only:
+        for row in population_peers.run(seeds, folder, workers=workers, command=command()):
+            print(f"SFI, seed {row['seed']}, {row['code']}", flush=True)
     print(population.summarised(folder))
 
 

@@ -19,6 +19,8 @@ from .._programs import compiled
 from ..models import environment
 from ..systems.population import RandomSystem, random_system
 from ..thermodynamics import in_stretches
+from . import population_peers
+from .population_peers import compared
 
 LOOKED_AT = 2000
 # In nats: a cubic drift that gains more must not be called linear.
@@ -32,17 +34,15 @@ def row_file(folder: Path, seed: int) -> Path:
     return folder / "rows" / f"seed{seed}.json"
 
 
-def run(
-    seeds: Sequence[int], folder: Path, *, workers: int, peers: bool = False, command: str = ""
-) -> Iterator[dict[str, Any]]:
+def run(seeds: Sequence[int], folder: Path, *, workers: int, command: str = "") -> Iterator[dict[str, Any]]:
     """Rows as they come; those that are stored are not measured again."""
     left = [seed for seed in seeds if not row_file(folder, seed).exists()]
     if workers == 1:
         for seed in left:
-            yield _stored(seed, folder, peers, command)
+            yield _stored(seed, folder, command)
         return
     with side_by_side(workers) as pool:
-        jobs = [pool.submit(_stored, seed, folder, peers, command) for seed in left]
+        jobs = [pool.submit(_stored, seed, folder, command) for seed in left]
         for job in as_completed(jobs):
             yield job.result()
 
@@ -68,15 +68,15 @@ def _keep_to(cores: Any) -> None:
         os.sched_setaffinity(0, {own[k % len(own)]})
 
 
-def _stored(seed: int, folder: Path, peers: bool, command: str) -> dict[str, Any]:
-    row = measure(random_system(seed), peers=peers)
+def _stored(seed: int, folder: Path, command: str) -> dict[str, Any]:
+    row = measure(random_system(seed))
     path = row_file(folder, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {**row, "command": command, "environment": environment()})
     return row
 
 
-def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
+def measure(system: RandomSystem) -> dict[str, Any]:
     """Simulate, fit with the defaults, compare with the truth."""
     import uidd
 
@@ -112,12 +112,6 @@ def measure(system: RandomSystem, *, peers: bool = False) -> dict[str, Any]:
         # How much of z is that recorded states are some of all.
         mean, spread = system.mean_rate(in_stretches(fit.ensemble.recorded))
         row["truth_over_recorded"], row["truth_over_recorded_error"] = mean, spread
-    if peers:
-        from .peers import sfi
-
-        found = sfi(data)
-        spread = float(np.hypot(found.standard_error, truth_error))
-        row["SFI"] = {**found.to_dict(), "z": (found.rate - truth) / spread if spread > 0 else None}
     return row
 
 
@@ -222,7 +216,7 @@ def summarised(folder: Path) -> str:
 
     rows = stored_rows(folder)
     lines = [f"{'met   ' if bar.met else 'missed'}  {bar.what}: {bar.found}" for bar in bars(rows)]
-    lines.append(f"Written to {write_table(folder)}")
+    lines += [*compared(rows, population_peers.stored_rows(folder)), f"Written to {write_table(folder)}"]
     if any("z" in row for row in rows):
         write_atomically(folder / "figure.png", png(population_figure(rows, always=V_LIMIT, errors=V_ERRORS)))
     return "\n".join(lines)
@@ -235,6 +229,8 @@ def write_table(folder: Path) -> Path:
     for bar in bars(rows):
         what = bar.what.replace("|", "\\|")  # |z| would end a cell
         lines.append(f"| {what} | {bar.found} | {'yes' if bar.met else 'no'} |")
+    if beside := compared(rows, population_peers.stored_rows(folder)):
+        lines += ["", *beside]
     columns = ("seed", "system", "recording", "truth", "rate", "z", "V off (stated), kT", "code", "s")
     lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [f"| {' | '.join(_cells(row))} |" for row in rows]

@@ -144,7 +144,7 @@ def _answers(start: np.ndarray, fold: np.ndarray, *questions: _Question) -> list
 
 
 def _answer(what: str, gains: list[tuple[float, str]], misfit: Misfit) -> Gain:
-    """Two questions, so twice the chance; the second has a say where the first does not call for a network."""
+    """Two questions, so twice the chance; the second counts where the first calls for no network."""
     if not gains:
         return Gain(what, "", 0.0, min(1.0, 2 * misfit.chance))
     nats, name = max(gains)
