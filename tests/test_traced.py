@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -54,6 +55,29 @@ def test_a_second_process_reads_what_the_first_one_traced(tmp_path, network):
         value, more = read_from(tmp_path)(network, z, 2)
         assert (value == expected[0]).all() and more["size"] == expected[1]["size"]
     assert TRACED == [2] and len(files(tmp_path)) == 1
+
+
+@_traced.portable
+class Both(NamedTuple):
+    value: jax.Array
+    twice: jax.Array
+
+
+def as_both(z):
+    """Notes when it is traced."""
+    TRACED.append(1)
+    return Both(z, 2 * z)
+
+
+as_both.__module__ = "uidd.somewhere"
+
+
+def test_a_named_tuple_of_ours_comes_back(tmp_path):
+    z = jnp.array([0.3, -0.2])
+    for _ in range(3):
+        found = read_from(tmp_path, as_both)(z)
+        assert isinstance(found, Both) and (found.twice == 2 * z).all()
+    assert TRACED == [1] and len(files(tmp_path)) == 1
 
 
 def test_what_is_no_number_and_the_shape_of_numbers_make_another_program(tmp_path, network):

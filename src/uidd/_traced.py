@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from jax.core import Tracer
 
 from ._files import write_atomically
 
+K = TypeVar("K")
 # Of a folder for each state of the source, those that were used last.
 MOST_FOLDERS = 4
 # Whose classes the source alone describes. What others define may change behind the same name.
@@ -100,6 +101,12 @@ class Traced:
                 write_atomically(path, bytes(written))
         call = jax.jit(found.call)
         return lambda args, kwargs, leaves: call(*leaves)
+
+
+def portable(kind: type[K]) -> type[K]:
+    """A named tuple that a kept program may return: its name is how the next process knows it."""
+    export.register_namedtuple_serialization(kind, serialized_name=f"{kind.__module__}.{kind.__qualname__}")
+    return kind
 
 
 def _is_number(leaf: Any) -> bool:

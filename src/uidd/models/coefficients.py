@@ -6,7 +6,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
 from ..components import CurrentCirculation, Network, PlaneCirculation, QuadraticPotential, ScaledDiffusion
@@ -104,7 +103,7 @@ class Coefficients:
     @property
     def vector(self) -> np.ndarray:
         """Their values."""
-        return np.asarray(ravel_pytree(self.chosen)[0], np.float64)
+        return np.concatenate([np.ravel(np.asarray(a, np.float64)) for a in jax.tree.leaves(self.chosen)])
 
     def dynamics(self, vector: np.ndarray) -> ComponentDynamics:
         """The model with these values."""
@@ -112,8 +111,11 @@ class Coefficients:
 
     def unravelled(self, vector: np.ndarray) -> PyTree:
         """The values in their places."""
-        start, unravel = ravel_pytree(self.chosen)
-        return unravel(jnp.asarray(vector, start.dtype))
+        # Cut by NumPy: JAX would compile a program for every shape.
+        leaves, tree = jax.tree.flatten(self.chosen)
+        ends = np.cumsum([leaf.size for leaf in leaves])
+        cut = zip(leaves, np.split(np.asarray(vector), ends[:-1]), strict=True)
+        return tree.unflatten([jnp.asarray(part.reshape(leaf.shape), leaf.dtype) for leaf, part in cut])
 
 
 def _labels(node, base: int):

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._programs import compiled
+from .._traced import portable
 from ..dynamics import AbstractDynamics
 
 PARTICLES = 512
@@ -36,6 +37,7 @@ class Reference(NamedTuple):
     weights: np.ndarray
 
 
+@portable
 class Population(NamedTuple):
     """Particles x of shape (n, D), with V, U = -log q0 and their gradients with respect to x."""
 

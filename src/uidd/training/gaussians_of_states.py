@@ -1,7 +1,6 @@
 """Where the states are: cells, and a mixture of Gaussians."""
 
 import numpy as np
-from scipy.special import logsumexp
 
 LOOKED_AT = 20_000
 MOVES, ROUNDS = 8, 40
@@ -18,7 +17,8 @@ def cell_centers(states: np.ndarray, count: int) -> np.ndarray:
     centers, apart = some[:1], np.full(len(some), np.inf)
     for _ in range(min(count, len(some)) - 1):
         # One more, the likelier the farther away from all before (Arthur and Vassilvitskii 2007).
-        apart = np.minimum(apart, np.sum((some - centers[-1]) ** 2, axis=1))
+        away = some - centers[-1]
+        apart = np.minimum(apart, np.einsum("nd,nd->n", away, away))
         if not apart.any():
             break
         centers = np.concatenate([centers, some[generator.choice(len(some), 1, p=apart / apart.sum())]])
@@ -48,46 +48,60 @@ def gaussians_of(states: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray,
     some = states[:: -(-len(states) // LOOKED_AT)]
     dimension = some.shape[1]
     each = 1 + dimension + dimension * (dimension + 1) / 2
-    found = [_fitted(some, count) for count in COUNTS if count <= most and count * each < len(some) / 8]
-    if not found:
+    possible = [count for count in COUNTS if count <= most and count * each < len(some) / 8]
+    if not possible:
         return (
             np.ones(1),
             some.mean(axis=0)[None],
             np.cov(some, rowvar=False).reshape(1, dimension, dimension),
         )
+    statistics = _statistics(some)
+    found = [_fitted(some, statistics, count) for count in possible]
     return max(found, key=lambda one: one[0] - len(one[1][0]) * each * np.log(len(some)) / 2)[1]
 
 
-def _fitted(states: np.ndarray, count: int):
-    """The log-density of all states, and the mixture."""
+def _statistics(states: np.ndarray) -> np.ndarray:
+    """1, z_i and z_i z_j with i <= j of every state: what a Gaussian's log-density is linear in."""
+    i, j = np.triu_indices(states.shape[1])
+    return np.concatenate([np.ones((len(states), 1)), states, states[:, i] * states[:, j]], axis=1)
+
+
+def _fitted(states: np.ndarray, statistics: np.ndarray, count: int):
+    """The log-density of all states, up to (2 pi)^(D/2), and the mixture."""
+    rounded = ROUND_OFF * states.var(axis=0).mean() * np.eye(states.shape[1])
     share = np.eye(count)[nearest(states, cell_centers(states, count))]
-    mixture = _of_shares(states, share)
-    log_p = _log_densities(states, *mixture)
-    total = -np.inf
-    for _ in range(ROUNDS):
-        whole = logsumexp(log_p, axis=1)
-        before, total = total, float(np.sum(whole))
+    total, mixture = -np.inf, None
+    for _ in range(1 + ROUNDS):
+        mixture = _of_shares(statistics, share, rounded)
+        log_p = statistics @ _natural_parameters(*mixture)
+        largest = log_p.max(axis=1, keepdims=True)
+        p = np.exp(log_p - largest)
+        whole = p.sum(axis=1, keepdims=True)
+        share = p / whole
+        before, total = total, float(np.sum(largest + np.log(whole)))
         if total - before < SETTLED * len(states):
             break
-        mixture = _of_shares(states, np.exp(log_p - np.reshape(whole, (-1, 1))))
-        log_p = _log_densities(states, *mixture)
     return total, mixture
 
 
-def _of_shares(states: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _of_shares(
+    statistics: np.ndarray, share: np.ndarray, rounded: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights, means and covariances of states that belong to each Gaussian in part."""
     share = share[:, share.mean(axis=0) > FEWEST]
-    size = share.sum(axis=0)
-    means = share.T @ states / size[:, None]
-    apart = states[:, None] - means
-    covariances = np.einsum("nk,nki,nkj->kij", share, apart, apart, optimize=True) / size[:, None, None]
-    rounded = ROUND_OFF * states.var(axis=0).mean() * np.eye(states.shape[1])
-    return size / size.sum(), means, covariances + rounded
+    size, dimension = share.sum(axis=0), len(rounded)
+    each = share.T @ statistics / size[:, None]
+    means, second = each[:, 1 : 1 + dimension], np.zeros((len(size), dimension, dimension))
+    i, j = np.triu_indices(dimension)
+    second[:, i, j] = second[:, j, i] = each[:, 1 + dimension :]
+    return size / size.sum(), means, second - means[:, :, None] * means[:, None, :] + rounded
 
 
-def _log_densities(states: np.ndarray, weights, means, covariances) -> np.ndarray:
-    """Of every weighted Gaussian, up to (2 pi)^(D/2)."""
-    L = np.linalg.cholesky(covariances)
-    w = np.linalg.solve(L, (states[:, None] - means).transpose(1, 2, 0))
-    log_size = np.sum(np.log(np.diagonal(L, axis1=1, axis2=2)), axis=1)
-    return np.log(weights) - np.sum(w**2, axis=1).T / 2 - log_size
+def _natural_parameters(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+    """c with the log-density of every weighted Gaussian, statistics @ c."""
+    precisions = np.linalg.inv(covariances)
+    pulls = np.einsum("kij,kj->ki", precisions, means)
+    log_size = np.linalg.slogdet(covariances)[1] + np.sum(pulls * means, axis=1)
+    i, j = np.triu_indices(means.shape[1])
+    quadratic = -np.where(i == j, 0.5, 1.0) * precisions[:, i, j]
+    return np.concatenate([(np.log(weights) - log_size / 2)[:, None], pulls, quadratic], axis=1).T

@@ -136,21 +136,25 @@ def _telling(
 
 def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
     """J^T J of all pairs, `(pairs, rows, p)`, each counted `share` times."""
+    factor = tamed(rows)
+    if not factor.all():
+        rows = np.nan_to_num(rows)
     # In double precision: directions that the data hardly see must not turn negative.
-    factor = np.sqrt(share) * tamed(rows)
-    flat = (np.nan_to_num(rows) * factor[:, None, None].astype(np.float64)).reshape(-1, rows.shape[-1])
+    flat = np.multiply(rows, (np.sqrt(share) * factor)[:, None, None], dtype=np.float64)
+    flat = flat.reshape(-1, rows.shape[-1])
     return flat.T @ flat
 
 
 def tamed(rows: np.ndarray) -> np.ndarray:
-    """A factor for the rows of every pair: 1, but where they are far larger than usual, or not finite.
+    """A factor for the rows of every pair: 1, but where they are far larger than usual, or 0 if not finite.
 
     Where the model is still wild, one pair must not seem to know more than all others together.
     """
-    largest = np.nan_to_num(np.abs(rows).max(axis=(1, 2), initial=0.0), nan=np.inf)
+    largest = np.maximum(rows.max(axis=(1, 2), initial=0.0), -rows.min(axis=(1, 2), initial=0.0))
     finite = np.isfinite(largest)
     usual = 100 * np.median(largest[finite]) if finite.any() else 1.0
-    return np.where(finite, np.minimum(1.0, usual / np.maximum(largest, 1e-30)), 0.0)
+    factor = np.minimum(1.0, usual / np.where(finite, np.maximum(largest, 1e-30), 1.0))
+    return np.where(finite, factor, 0.0)
 
 
 def _columns(weights: Coefficients, component: str | None) -> range:

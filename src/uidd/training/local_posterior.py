@@ -40,9 +40,11 @@ class Factored:
         """With as small an addition to the diagonal as rounding needs."""
         scale = 1 / np.sqrt(np.maximum(np.diag(matrix), 1e-30))
         unit = matrix * scale[:, None] * scale
+        diagonal = np.diag(unit).copy()
         for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+            np.fill_diagonal(unit, diagonal + jitter)
             try:
-                return cls(scale, scipy.linalg.cho_factor(unit + jitter * np.eye(len(unit))))
+                return cls(scale, scipy.linalg.cho_factor(unit))
             except scipy.linalg.LinAlgError:
                 continue
         raise scipy.linalg.LinAlgError("the information matrix is not positive")

@@ -54,7 +54,7 @@ class Sample:
         # Evenly over space: with a probability of one over the density, from the distance to a neighbour.
         start = some.pairs.start
         known = start[generator.choice(len(start), min(REFERENCES, len(start)), replace=False)]
-        reach = KDTree(known).query(start, k=NEIGHBOUR)[0][:, -1]
+        reach = KDTree(known).query(start, k=NEIGHBOUR, workers=AT_ONCE)[0][:, -1]
         weight = (reach / reach.max()) ** start.shape[1]
         q = np.minimum(1.0, count / 2 * (1 / len(start) + weight / weight.sum()))
         chosen = np.flatnonzero(generator.random(len(start)) < q)
