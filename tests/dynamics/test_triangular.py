@@ -1,11 +1,11 @@
-"""`solve_lower` and `cholesky` against the general routines, in value and in gradient."""
+"""`solve_lower`, `solve_positive` and `cholesky` against the general routines, in value and in gradient."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from uidd.dynamics import cholesky, solve_lower
+from uidd.dynamics import cholesky, solve_lower, solve_positive
 
 ROUNDING = 1e-10  # the condition number of the random matrices is below a thousand
 
@@ -37,6 +37,16 @@ def test_solve_lower_takes_a_matrix_as_it_takes_its_columns(dimension, x64, fres
     L = np.tril(generator.standard_normal((dimension, dimension)), -1) + 2 * np.eye(dimension)
     right = generator.standard_normal((dimension, 5))
     np.testing.assert_allclose(quickly(solve_lower)(L, right), np.linalg.solve(L, right), rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 12])
+def test_solve_positive_equals_the_general_solver(dimension, x64, fresh_seed, quickly):
+    generator = np.random.default_rng(fresh_seed)
+    root = generator.standard_normal((dimension, dimension)) / dimension**0.5
+    P, right = root @ root.T + np.eye(dimension), generator.standard_normal((dimension, 3))
+    np.testing.assert_allclose(quickly(solve_positive)(P, right), np.linalg.solve(P, right), rtol=ROUNDING)
+    b = right[:, 0]
+    np.testing.assert_allclose(quickly(solve_positive)(P, b), np.linalg.solve(P, b), rtol=ROUNDING)
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 5, 12, 20])

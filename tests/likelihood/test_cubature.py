@@ -84,7 +84,14 @@ def test_no_factorisation_of_the_library_is_called_in_any_dimension(random_dynam
         def loss(dynamics, z, increment, dt):
             return jnp.mean(jax.vmap(lambda *pair: Cubature().log_density(dynamics, *pair))(z, increment, dt))
 
-        for function in (loss, jax.grad(loss)):
+        def straight(dynamics, z, increment, dt):
+            def one(z, xi, dt):
+                shift, L = Cubature().moments(dynamics, z, dt)
+                return Cubature().straightened(dynamics, z, dt, shift, L, xi)
+
+            return jax.vmap(one)(z, increment, dt)
+
+        for function in (loss, jax.grad(loss), straight):
             text = str(jax.make_jaxpr(function)(dynamics, z, z, dt))
             assert "custom_linear_solve" in text
             assert not any(f"{name}[" in text for name in ("cholesky", "triangular_solve", "lu"))

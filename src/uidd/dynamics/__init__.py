@@ -11,3 +11,4 @@ from .divergence import divergence as divergence
 from .divergence import matrix_divergence as matrix_divergence
 from .triangular import cholesky as cholesky
 from .triangular import solve_lower as solve_lower
+from .triangular import solve_positive as solve_positive

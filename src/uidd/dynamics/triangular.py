@@ -1,6 +1,6 @@
-"""Small triangular matrices, mapped over batches: factors and solves.
+"""Small matrices, mapped over batches: factors and solves.
 
-Neither calls the linear-algebra library. Mapped over a batch on a CPU, it runs one small problem after the
+None calls the linear-algebra library. Mapped over a batch on a CPU, it runs one small problem after the
 other, and two such calls in one program can wait for each other forever (seen with jaxlib 0.10 on two cores).
 """
 
@@ -27,6 +27,12 @@ def solve_lower(lower: Matrix, right: State | Matrix) -> State | Matrix:
         solve=lambda _, b: substitute(lower, b),
         transpose_solve=lambda _, b: substitute(lower[::-1, ::-1].T, b[::-1])[::-1],
     )
+
+
+def solve_positive(P: Matrix, right: State | Matrix) -> State | Matrix:
+    """P^-1 b for a positive P = L L^T, as exact as `cholesky` makes L."""
+    L = cholesky(P)
+    return solve_lower(L[::-1, ::-1].T, solve_lower(L, right)[::-1])[::-1]
 
 
 def cholesky(P: Matrix) -> Matrix:

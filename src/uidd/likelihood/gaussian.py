@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractEquation, solve_lower
+from ..dynamics import AbstractEquation, solve_lower, solve_positive
 from .abstract import AbstractLikelihood
 
 
@@ -69,7 +69,8 @@ class AbstractGaussian(AbstractLikelihood):
             back = L - dt / 2 * jax.jacfwd(dynamics.drift)(middle) @ L
             turn = solve_lower(sigma, back) / jnp.sqrt(dt)
             K, one = (turn - turn.T) / 4, jnp.eye(len(start), dtype=start.dtype)
-            xi = jnp.linalg.solve(one - K, (one + K) @ xi)
+            # (1 - K)^-1 (1 + K), and (1 - K)^T (1 - K) = 1 - K K.
+            xi = solve_positive(one - K @ K, (one + K) @ ((one + K) @ xi))
         return middle, f * dt + jnp.sqrt(dt) * sigma @ xi
 
     def deviations(
