@@ -57,6 +57,18 @@ def test_every_lower_bound_is_pinned_and_constrained():
 
 
 @pytest.mark.slow
+def test_no_mapped_program_factors_with_the_library():
+    """Two such calls side by side, mapped over batches, can wait for each other forever (`dynamics.triangular`).
+
+    What is called once, for one matrix, may.
+    """
+    once = {"components/potential.py", "systems/muller_brown.py"}
+    source = ROOT / "src" / "uidd"
+    called = re.compile(r"jnp\.linalg\.(?!norm\b)|jax\.scipy\.linalg|lax\.linalg")
+    found = {str(p.relative_to(source)) for p in source.rglob("*.py") if called.search(p.read_text())}
+    assert found == once
+
+
 def test_the_example_runs(capsys):
     runpy.run_path(str(ROOT / "examples" / "first_steps.py"))["main"](paths=100)
     assert "exact 47.0598" in capsys.readouterr().out
