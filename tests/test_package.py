@@ -56,11 +56,10 @@ def test_every_lower_bound_is_pinned_and_constrained():
         assert requirement.split(">=")[0].lower() in constraints
 
 
-@pytest.mark.slow
 def test_no_mapped_program_factors_with_the_library():
-    """Two such calls side by side, mapped over batches, can wait for each other forever (`dynamics.triangular`).
+    """Two such calls side by side, mapped over batches, can wait for each other forever.
 
-    What is called once, for one matrix, may.
+    What is called once, for one matrix, may. See `dynamics.triangular`.
     """
     once = {"components/potential.py", "systems/muller_brown.py"}
     source = ROOT / "src" / "uidd"
@@ -69,6 +68,7 @@ def test_no_mapped_program_factors_with_the_library():
     assert found == once
 
 
+@pytest.mark.slow
 def test_the_example_runs(capsys):
     runpy.run_path(str(ROOT / "examples" / "first_steps.py"))["main"](paths=100)
     assert "exact 47.0598" in capsys.readouterr().out
