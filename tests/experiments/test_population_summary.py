@@ -69,7 +69,8 @@ def test_table_and_figure_are_made_from_stored_rows(tmp_path):
         path.write_text(json.dumps(row))
     words = population.summarised(tmp_path)
     assert "met     at least 80 % ok" in words
-    table = (tmp_path / "table.md").read_text()
-    assert "failed: ValueError()" in table and table.count("| 2-D wells") == 101
+    table, systems = ((tmp_path / name).read_text() for name in ("table.md", "systems.md"))
+    assert "| failed | ValueError() |" in table and table.count("| 2-D wells") == 1
+    assert "failed: ValueError()" in systems and systems.count("| 2-D wells") == 101
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert population.told(population.stored_rows(tmp_path)[-1]) == "seed 2000, failed, ValueError(), 20 s"

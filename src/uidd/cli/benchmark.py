@@ -31,7 +31,7 @@ def benchmark(
     """Entropy production, potential and noise against the truth, with the bars they must clear.
 
     `accuracy` takes systems from a list, `population` systems drawn by seeds. Rows accumulate in
-    FOLDER/rows; FOLDER/table.md is made from all of them.
+    FOLDER/rows; FOLDER/table.md is made from all of them (and `systems.md`, of the population).
 
     Example: uidd benchmark accuracy --only linear-1 --peers
 

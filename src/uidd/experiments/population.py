@@ -192,11 +192,16 @@ def stored_rows(folder: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["seed"])
 
 
-def _cells(r: dict[str, Any]) -> list[str]:
-    """One system."""
+def _system(r: dict[str, Any]) -> list[str]:
+    """Seed, system and recording."""
     kind = f"{r['dimension']}-D {r['landscape']}, {r['depth']:.1f} kT, {r['noise']} noise"
     recording = f"{r['recording']}, {r['starts']}, {r['pairs']} pairs, dt {r['step']:.3f}"
-    known = [f"{r['seed']}", f"{kind}, W {r['circulation']}", recording, f"{r['truth']:.4g}"]
+    return [f"{r['seed']}", f"{kind}, W {r['circulation']}", recording]
+
+
+def _cells(r: dict[str, Any]) -> list[str]:
+    """One system and what was found."""
+    known = [*_system(r), f"{r['truth']:.4g}"]
     if r["code"] == "failed":
         return [*known, "", "", "", f"failed: {r['message']}", f"{r['seconds']:.0f}"]
     found = [f"{r['rate']:.4g} +- {r['standard_error']:.2g}", f"{r['z']:.2f}"]
@@ -223,17 +228,24 @@ def summarised(folder: Path) -> str:
 
 
 def write_table(folder: Path) -> Path:
-    """`table.md`: the bars, and a line for every system."""
+    """`table.md`: the bars, and which systems do not say `ok`, and why; `systems.md`: a line for each."""
     rows = stored_rows(folder)
-    lines = ["| bar | found | met |", "|---|---|---|"]
-    for bar in bars(rows):
-        what = bar.what.replace("|", "\\|")  # |z| would end a cell
-        lines.append(f"| {what} | {bar.found} | {'yes' if bar.met else 'no'} |")
+    # |z| would end a cell
+    met = [[bar.what.replace("|", "\\|"), bar.found, "yes" if bar.met else "no"] for bar in bars(rows)]
+    lines = _table(("bar", "found", "met"), met)
     if beside := compared(rows, population_peers.stored_rows(folder)):
         lines += ["", *beside]
+    if unsure := [row for row in rows if row["code"] != "ok"]:
+        why = [[*_system(row), row["code"], row["message"]] for row in unsure]
+        lines += ["", *_table(("seed", "system that does not say `ok`", "recording", "code", "reason"), why)]
     columns = ("seed", "system", "recording", "truth", "rate", "z", "V off (stated), kT", "code", "s")
-    lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
+    words = ["# Every system", "", *_table(columns, [_cells(row) for row in rows])]
+    (folder / "systems.md").write_text("\n".join(words) + "\n")
     path = folder / "table.md"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """In Markdown."""
+    return [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)]
