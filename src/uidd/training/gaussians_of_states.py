@@ -70,17 +70,16 @@ def _fitted(states: np.ndarray, statistics: np.ndarray, count: int):
     """The log-density of all states, up to (2 pi)^(D/2), and the mixture."""
     rounded = ROUND_OFF * states.var(axis=0).mean() * np.eye(states.shape[1])
     share = np.eye(count)[nearest(states, cell_centers(states, count))]
-    total, mixture = -np.inf, None
-    for _ in range(1 + ROUNDS):
-        mixture = _of_shares(statistics, share, rounded)
+    total, mixture = -np.inf, _of_shares(statistics, share, rounded)
+    for _ in range(ROUNDS):
         log_p = statistics @ _natural_parameters(*mixture)
         largest = log_p.max(axis=1, keepdims=True)
         p = np.exp(log_p - largest)
         whole = p.sum(axis=1, keepdims=True)
-        share = p / whole
         before, total = total, float(np.sum(largest + np.log(whole)))
         if total - before < SETTLED * len(states):
             break
+        mixture = _of_shares(statistics, p / whole, rounded)
     return total, mixture
 
 
