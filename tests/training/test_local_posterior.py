@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from uidd.training.local_posterior import Factored, GroupEvidence, LocalPosterior, width
+from uidd.training.group_evidence import GroupEvidence
+from uidd.training.local_posterior import Factored, LocalPosterior, width
 
 
 def test_a_factored_matrix_solves_across_many_decades():

@@ -6,7 +6,8 @@ import pytest
 from uidd.thermodynamics.records import Estimate
 from uidd.training.ensemble import overlooked_nats
 from uidd.training.features import IN_CELLS
-from uidd.training.local_posterior import DOUBT, GroupEvidence
+from uidd.training.group_evidence import GroupEvidence
+from uidd.training.local_posterior import DOUBT
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 6])

@@ -7,7 +7,8 @@ import pytest
 
 from uidd.training.ensemble import share_of_currents, widest
 from uidd.training.gauss_newton import Solution
-from uidd.training.local_posterior import DOUBT, TIGHTEST, GroupEvidence
+from uidd.training.group_evidence import GroupEvidence
+from uidd.training.local_posterior import DOUBT, TIGHTEST
 from uidd.training.scores import Scores
 
 EACH = 30

@@ -1,6 +1,7 @@
 """The defaults on systems that nobody chose: one JSON row a seed, resumable, side by side on all cores."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -62,7 +63,7 @@ def side_by_side(workers: int) -> ProcessPoolExecutor:
 
 def _keep_to(cores: Any) -> None:
     """Take a core, and give it back to whoever comes after."""
-    if hasattr(os, "sched_setaffinity"):  # macOS and Windows have no such call: threads share the cores there
+    if sys.platform == "linux":  # elsewhere there is no such call: threads share the cores
         own, k = sorted(os.sched_getaffinity(0)), cores.get()
         Finalize(None, cores.put, args=(k,), exitpriority=10)
         os.sched_setaffinity(0, {own[k % len(own)]})

@@ -137,7 +137,7 @@ def _telling(
 def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
     """J^T J of all pairs, `(pairs, rows, p)`, each counted `share` times."""
     factor = tamed(rows)
-    if not factor.all():
+    if not factor.all():  # nought times what is not finite is no number
         rows = np.nan_to_num(rows)
     # In double precision: directions that the data hardly see must not turn negative.
     flat = np.multiply(rows, (np.sqrt(share) * factor)[:, None, None], dtype=np.float64)
@@ -153,8 +153,7 @@ def tamed(rows: np.ndarray) -> np.ndarray:
     largest = np.maximum(rows.max(axis=(1, 2), initial=0.0), -rows.min(axis=(1, 2), initial=0.0))
     finite = np.isfinite(largest)
     usual = 100 * np.median(largest[finite]) if finite.any() else 1.0
-    factor = np.minimum(1.0, usual / np.where(finite, np.maximum(largest, 1e-30), 1.0))
-    return np.where(finite, factor, 0.0)
+    return np.where(finite, np.minimum(1.0, usual / np.maximum(largest, 1e-30)), 0.0)
 
 
 def _columns(weights: Coefficients, component: str | None) -> range:

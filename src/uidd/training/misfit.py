@@ -9,7 +9,7 @@ import scipy.stats
 
 from .features import Features, features
 from .followed import Followed
-from .local_posterior import GroupEvidence
+from .group_evidence import GroupEvidence
 
 # Parts of the pairs, each foretold from those before: a thirty-second of what could be foretold is lost.
 PARTS = 32

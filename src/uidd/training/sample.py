@@ -17,7 +17,7 @@ from ..data import Transitions
 T = TypeVar("T")
 # Pairs of one call. One size: compiled once for all data.
 SEGMENT = 8192
-# Segments that are passed at once.
+# Segments that are passed at once, and threads that look for neighbours.
 AT_ONCE = 2
 # Pairs spread evenly are chosen among so many times their number, by the distance to one of the next of some.
 SPREAD_OVER, REFERENCES, NEIGHBOUR = 8, 1024, 4
