@@ -74,3 +74,8 @@ def test_table_and_figure_are_made_from_stored_rows(tmp_path):
     assert "failed: ValueError()" in systems and systems.count("| 2-D wells") == 101
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert population.told(population.stored_rows(tmp_path)[-1]) == "seed 2000, failed, ValueError(), 20 s"
+
+
+def test_more_tasks_than_workers_could_ever_take_at_once_all_end():
+    with population.side_by_side(2) as pool:
+        assert list(pool.map(abs, range(-40, 0), timeout=120)) == list(range(40, 0, -1))
