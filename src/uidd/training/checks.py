@@ -14,6 +14,7 @@ from .ensemble import share_of_currents, unseen_rate
 from .followed import Followed
 from .gauss_newton import Solution
 from .misfit import Misfit, both_misfits
+from .own_drift import own_drift_misfit
 from .sample import Sample
 from .scores import Whitened, whitened
 from .verdicts import ADVICE, LARGEST_CHANCE, Check, Checks, line
@@ -73,7 +74,11 @@ def checked(
     if solution is not None and fitted is not None:
         followed = Followed.of(own, solution, straight, was_fitted, len(fitted.dt))
     misfit, noise = both_misfits(looked_at.start, left, followed)
-    drift = misfit.chance, _size_of_drift(misfit, len(left), steepness)
+    irreversible, whole = _in_noise(model.unit, looked_at.start)
+    strength = own_drift_misfit(whole * np.sqrt(looked_at.dt)[:, None], left, followed)
+    drift = _worst(
+        *((each.chance, _size_of_drift(each, len(left), steepness)) for each in (misfit, strength))
+    )
     noise = noise.chance, _size_of_noise(noise, len(left))
     hidden = share_of_currents(D) * misfit.hidden
     unseen = unseen_rate(hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
@@ -94,7 +99,7 @@ def checked(
     outliers = outliers[0], steepness * outliers[1]
     lines.append(line("tails", *_worst(_tails(xi, own_xi), outliers)))
     lines.append(line("not_stationary", *_course(xi, place)))
-    lines.append(_work(model, unit, xi))
+    lines.append(_work(irreversible[: len(xi)], unit.dt, xi, model.scaling.time))
     return Checks(tuple(lines), unseen)
 
 
@@ -210,10 +215,12 @@ def _course(xi: np.ndarray, place: np.ndarray) -> tuple[float, float]:
     return float(chance), float(np.abs(change[xi.shape[1] :]).max() + np.abs(change[: xi.shape[1]]).max())
 
 
-def _work(model: Model, pairs, xi: np.ndarray) -> Check:
-    """2 <w . sigma xi / sqrt(dt)>, w = M^-1 f_irr: what the rate would change by, to first order."""
-    forces = np.asarray(_force(model.unit, jnp.asarray(pairs.start, jnp.result_type(float))), np.float64)
-    share = 2 * np.sum(forces * xi, axis=1) / np.sqrt(pairs.dt) / model.scaling.time
+def _work(forces: np.ndarray, dt: np.ndarray, xi: np.ndarray, time: float) -> Check:
+    """2 <w . sigma xi / sqrt(dt)>, w = M^-1 f_irr: what the rate would change by, to first order.
+
+    With g = sigma^-1 f_irr, the forces, w . sigma xi is 2 g . xi.
+    """
+    share = 4 * np.sum(forces * xi, axis=1) / np.sqrt(dt) / time
     means = np.array([part.mean() for part in np.array_split(share, BLOCKS)])
     error = means.std(ddof=1) / BLOCKS**0.5
     if not error > 0:
@@ -251,14 +258,19 @@ def _followed(dynamics: AbstractDynamics, start, dt, key):
     return jax.lax.map(lambda each: one(*each), (start, dt, keys), batch_size=4096)
 
 
+def _in_noise(dynamics: AbstractDynamics, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sigma^-1 f_irr and sigma^-1 f."""
+    both = _drifts_in_noise(dynamics, jnp.asarray(states, jnp.result_type(float)))
+    return tuple(np.asarray(each, np.float64) for each in both)
+
+
 @compiled
-def _force(dynamics: AbstractDynamics, states):
-    """sigma^T M^-1 f_irr = 2 sigma^-1 f_irr."""
-    return jax.lax.map(
-        lambda z: 2 * solve_lower(dynamics.diffusion(z), dynamics.irreversible_drift(z)),
-        states,
-        batch_size=4096,
-    )
+def _drifts_in_noise(dynamics: AbstractDynamics, states):
+    def one(z):
+        sigma = dynamics.diffusion(z)
+        return solve_lower(sigma, dynamics.irreversible_drift(z)), solve_lower(sigma, dynamics.drift(z))
+
+    return jax.lax.map(one, states, batch_size=4096)
 
 
 @compiled
