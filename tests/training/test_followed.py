@@ -44,7 +44,9 @@ def regression(seed, prior=0.0, fitted_share=0.8, missing=0.0):
         rows[:, d, d * X.shape[1] : (d + 1) * X.shape[1]] = X
     L = np.full(rows.shape[2], prior)
     total = int(fitted.sum())
-    followed = Followed.drawn(rows, L, np.arange(COUNT), fitted, share=1.0, total=total, generator=generator)
+    followed = Followed.drawn(
+        rows, L, L * found.T.ravel(), np.arange(COUNT), fitted, share=1.0, total=total, generator=generator
+    )
     return X, z, eps + X @ (true - found), followed
 
 
@@ -81,7 +83,7 @@ def test_what_is_left_is_zero_on_average_from_all_pairs_or_some():
     for seed in range(20):
         X, _, xi, followed = regression(seed)
         index = np.sort(np.random.default_rng(seed).choice(COUNT, COUNT // 6, replace=False))
-        some = Followed(followed.moves[index], index, followed.fitted[index], 6.0)
+        some = Followed(followed.moves[index], followed.held_back[index], index, followed.fitted[index], 6.0)
         for found, each in ((without, None), (of_all, followed), (of_some, some)):
             found.append(left_in(lambda known, last, X=X: X[:last], (xi, each))[0].nats)
     errors = [5 * np.std(found) / len(found) ** 0.5 for found in (without, of_all, of_some)]

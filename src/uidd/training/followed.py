@@ -18,6 +18,8 @@ MOST_PAIRS = 16_384
 DRAWS = 64
 # Of the information about each coefficient: combinations of which less is known are lost in J's round-off.
 ROUND_OFF = 1e-5
+# Of the precision of the prior: a coefficient of which the data say less is not followed.
+UNSEEN = 0.01
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,15 @@ class Followed:
 
     Attributes:
         moves: J x of some pairs, `(pairs, D, draws)`.
+        held_back: What the priors keep the coefficients from following, `(pairs, D)`, as far as these tell: a
+            fit ends where J^T xi = L theta, so the part of xi in the range of J is J F^-1 L theta.
         index: Which of the pairs these are, in order.
         fitted: Which of these were fitted.
         share: How many pairs each stands for.
     """
 
     moves: np.ndarray
+    held_back: np.ndarray
     index: np.ndarray
     fitted: np.ndarray
     share: float
@@ -66,14 +71,16 @@ class Followed:
             index = np.sort(generator.choice(count, most, replace=False))
         rows = jacobian_of_mean(weights, weights.vector, EulerMaruyama(), straight.taken(index))
         rows = np.nan_to_num(rows[:, :, on]) * tamed(rows)[:, None, None].astype(rows.dtype)
+        pull = L * (weights.vector * penalised)[on]
         share = count / len(index)
-        return cls.drawn(rows, L, index, fitted[index], share=share, total=total, generator=generator)
+        return cls.drawn(rows, L, pull, index, fitted[index], share=share, total=total, generator=generator)
 
     @classmethod
     def drawn(
         cls,
         rows: np.ndarray,
         L: np.ndarray,
+        pull: np.ndarray,
         index: np.ndarray,
         fitted: np.ndarray,
         *,
@@ -81,14 +88,18 @@ class Followed:
         total: int,
         generator: np.random.Generator,
     ) -> "Followed":
-        """From J of some pairs, `(pairs, D, coefficients)`, and the precisions of the priors."""
+        """From J of some pairs, `(pairs, D, coefficients)`, the precisions of the priors, and how they pull."""
         # Of these very pairs: F of others, or of other coefficients, may not know what these do.
         seen = rows[fitted].reshape(-1, rows.shape[2])
         F = (seen.T @ seen).astype(np.float64) * (total / max(fitted.sum(), 1))
         known = F + np.diag(L)
         factor = Factored.of(known + ROUND_OFF * np.diag(np.diag(known)))
         draws = factor.normal(generator.standard_normal((rows.shape[2], DRAWS)))
-        return cls(np.asarray(rows @ draws.astype(rows.dtype), np.float64), index, fitted, share)
+        moves = np.asarray(rows @ draws.astype(rows.dtype), np.float64)
+        # What the data say next to nothing of was not followed, either.
+        seen_well = F + UNSEEN * np.diag(L) + ROUND_OFF * np.diag(np.diag(known))
+        held_back = rows @ Factored.of(seen_well).solve(pull).astype(rows.dtype)
+        return cls(moves, np.asarray(held_back, np.float64), index, fitted, share)
 
     @classmethod
     def by_regression(cls, X: np.ndarray, outputs: int, *, seed: int = 0) -> "Followed":
@@ -98,4 +109,5 @@ class Followed:
             index = np.sort(generator.choice(len(X), MOST_PAIRS, replace=False))
         white = generator.standard_normal((X.shape[1], outputs * DRAWS))
         moves = (X[index] @ Factored.of(X.T @ X).normal(white)).reshape(len(index), outputs, DRAWS)
-        return cls(moves, index, np.ones(len(index), bool), len(X) / len(index))
+        held_back = np.zeros((len(index), outputs))
+        return cls(moves, held_back, index, np.ones(len(index), bool), len(X) / len(index))

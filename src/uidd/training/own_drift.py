@@ -13,19 +13,19 @@ FEWEST = 200
 def own_drift_misfit(pushes: np.ndarray, residuals: np.ndarray, followed: Followed | None = None) -> Misfit:
     """Of a drift that is by a factor too weak or too strong, another one in each class of its own strength.
 
-    A flexible drift that is held back by its priors, or cannot bend as far as the true one does, comes out too
-    weak in the few states where it is strong, and so too strong in the many others, since a fit makes the
-    sum right. The few make much of a rate. Such a misfit lies along one direction at each state, so a few
-    numbers tell it, where hundreds of features of the state drown it.
+    A flexible drift that is held back by its priors, or cannot bend as far as the true one does, comes out
+    too weak in the few states where it is strong, and so too strong in the many others, since a fit makes
+    the sum right. The few make much of a rate. Such a misfit lies along one direction at each state, so a
+    few numbers tell it, where hundreds of features of the state drown it.
 
-    With v = sigma^-1 F dt^(1/2), the push of a step in standard deviations of its noise, and xi the residuals,
+    With v = sigma^-1 f dt^(1/2), f the whole drift of the model, and xi the residuals,
 
         t_k = sum of v . xi over class k,
 
-    where classes are the half of all pairs with the weakest push, half of the others, and so on. If the model
-    is right the sum of t_k^2 / Var t_k is chi-squared. Of fitted pairs t_k is not zero on average: priors pull
-    v towards zero by as much as the fit followed of the noise, and what they hold back stays in xi. So t_k is
-    larger by the sum of |J x|^2 (`Followed`), as a mean over data that the priors foretell.
+    where classes are the half of all pairs with the smallest |v|, half of the others, and so on. If the
+    model is right the sum of t_k^2 / Var t_k is chi-squared. But v knows the noise of fitted pairs: what
+    priors keep the coefficients from following of it stays in xi, along v. It is known, as far as it
+    depends on v at all (`Followed.held_back`), and is taken away.
 
     Args:
         pushes: v, `(n, D)`.
@@ -35,18 +35,17 @@ def own_drift_misfit(pushes: np.ndarray, residuals: np.ndarray, followed: Follow
     strength = np.sum(pushes**2, axis=1)
     order = np.argsort(strength, kind="stable")
     along = np.sum(pushes * residuals, axis=1)
-    held_back = np.zeros(len(along))
+    known = np.zeros(len(along))
     if followed is not None:
-        own = followed.fitted
-        held_back[followed.index[own]] = followed.share * np.mean(
-            np.sum(followed.moves[own] ** 2, axis=1), axis=1
-        )
+        own = followed.index[followed.fitted]
+        held_back = np.sum(pushes[own] * followed.held_back[followed.fitted], axis=1)
+        known[own] = followed.share * held_back
     total, classes = 0.0, 0
     for some in np.split(order, edges(len(order))):
         variance = float(np.sum(along[some] ** 2))
         if len(some) < FEWEST or not variance > 0:
             continue
-        total += float(np.sum(along[some] - held_back[some])) ** 2 / variance
+        total += float(np.sum(along[some] - known[some])) ** 2 / variance
         classes += 1
     if not classes:
         return Misfit(1.0, 0.0, 0.0)
