@@ -260,8 +260,8 @@ def _followed(dynamics: AbstractDynamics, start, dt, key):
 
 def _in_noise(dynamics: AbstractDynamics, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """sigma^-1 f_irr and sigma^-1 f."""
-    both = _drifts_in_noise(dynamics, jnp.asarray(states, jnp.result_type(float)))
-    return tuple(np.asarray(each, np.float64) for each in both)
+    irreversible, whole = _drifts_in_noise(dynamics, jnp.asarray(states, jnp.result_type(float)))
+    return np.asarray(irreversible, np.float64), np.asarray(whole, np.float64)
 
 
 @compiled

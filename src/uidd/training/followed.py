@@ -88,7 +88,18 @@ class Followed:
         total: int,
         generator: np.random.Generator,
     ) -> "Followed":
-        """From J of some pairs, `(pairs, D, coefficients)`, the precisions of the priors, and how they pull."""
+        """From J of some pairs, `(pairs, D, coefficients)`, and the priors.
+
+        Args:
+            rows: J.
+            L: Precisions of the priors.
+            pull: L theta.
+            index: Which of the pairs these are.
+            fitted: Which of these were fitted.
+            share: How many pairs each stands for.
+            total: Number of pairs that were fitted.
+            generator: Of the draws.
+        """
         # Of these very pairs: F of others, or of other coefficients, may not know what these do.
         seen = rows[fitted].reshape(-1, rows.shape[2])
         F = (seen.T @ seen).astype(np.float64) * (total / max(fitted.sum(), 1))
