@@ -50,18 +50,19 @@ def test_the_rows_give_the_information(likelihood, x64):
 def test_euler_is_straight_already(x64):
     dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
     shift, L = EulerMaruyama().moments(dynamics, start, DT)
-    begun, increment = EulerMaruyama().straightened(dynamics, start, DT, shift, L, noise)
-    np.testing.assert_allclose(begun, start)
-    np.testing.assert_allclose(increment, shift + L @ noise, rtol=1e-12)
+    found = EulerMaruyama().straightened(dynamics, start, shift + L @ noise, DT)
+    np.testing.assert_allclose(found.start, start)
+    np.testing.assert_allclose(found.increment, shift + L @ noise, rtol=1e-12)
+    np.testing.assert_allclose(found.noise, noise, rtol=1e-12)
 
 
 def test_a_straight_pair_keeps_the_size_of_the_noise(x64):
     """Under the model it is a step of Euler's scheme from where it starts, with noise that is white."""
     dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
     shift, L = Cubature(2, 4).moments(dynamics, start, DT)
-    begun, increment = Cubature(2, 4).straightened(dynamics, start, DT, shift, L, noise)
-    drift, sigma = dynamics.drift_and_diffusion(begun)
-    white = np.linalg.solve(sigma, (increment - drift * DT) / np.sqrt(DT))
+    found = Cubature(2, 4).straightened(dynamics, start, shift + L @ noise, DT)
+    drift, sigma = dynamics.drift_and_diffusion(found.start)
+    white = np.linalg.solve(sigma, (found.increment - drift * DT) / np.sqrt(DT))
     assert np.linalg.norm(white) == pytest.approx(np.linalg.norm(noise), rel=1e-12)
 
 
@@ -72,7 +73,7 @@ def test_a_straight_pair_tells_of_the_drift_what_the_recorded_one_does(x64):
 
     def scores(dt, noise):
         shift, L = exact.moments(Straight(A, B), start, dt)
-        begun, increment = exact.straightened(Straight(A, B), start, dt, shift, L, noise)
+        _, _, begun, increment = exact.straightened(Straight(A, B), start, shift + L @ noise, dt)
         recorded = jax.grad(lambda A: exact.log_density(Straight(A, B), start, shift + L @ noise, dt))(A)
         straight = jax.grad(lambda A: EulerMaruyama().log_density(Straight(A, B), begun, increment, dt))(A)
         return np.array([recorded, straight])
@@ -100,6 +101,16 @@ class Straight(AbstractEquation):
         return self.B
 
 
+@pytest.mark.parametrize("scheme", [Cubature(1, 2), Cubature(1, 4), Cubature(2, 4)])
+def test_the_contraction_half_way_is_that_of_the_drift(scheme, x64):
+    """A linear drift has the same Jacobian everywhere. P = sigma sigma^T dt/2 half way, to leading order."""
+    A, B = jnp.array([[-1.0, 2.0], [-0.5, -3.0]]), jnp.array([[0.7, 0.0], [0.3, 1.1]])
+    dt = 1e-3
+    half = carried(Straight(A, B), jnp.asarray(START), dt, scheme.steps, scheme.order)[2]
+    np.testing.assert_allclose(half.slopes @ np.linalg.inv(half.root), A, rtol=1e-9)
+    np.testing.assert_allclose(half.root @ half.root.T, B @ B.T * dt / 2, rtol=5e-3)
+
+
 @pytest.mark.parametrize("steps", [1, 2, 5])
 @pytest.mark.parametrize("order", [2, 4])
 def test_the_stages_are_those_of_the_scheme_written_out(order, steps, x64):
@@ -123,7 +134,7 @@ def test_the_stages_are_those_of_the_scheme_written_out(order, steps, x64):
         P = P + h * sum(weight * k[1] for weight, k in slopes)
     dynamics, start = Straight(jnp.asarray(A), jnp.asarray(B)), jnp.asarray(START)
     as_argument = eqx.filter_jit(carried)(dynamics, start, 0.1, jnp.asarray(steps), order)
-    for shift, L in (Cubature(steps, order).moments(dynamics, start, 0.1), as_argument):
+    for shift, L in (Cubature(steps, order).moments(dynamics, start, 0.1), as_argument[:2]):
         np.testing.assert_allclose(shift, m - START, rtol=1e-12)
         np.testing.assert_allclose(L @ L.T, P, rtol=1e-12)
 

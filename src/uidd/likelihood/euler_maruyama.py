@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
 from ..dynamics import AbstractEquation
-from .gaussian import AbstractGaussian
+from .gaussian import AbstractGaussian, Straight, whitened
 
 
 class EulerMaruyama(AbstractGaussian):
@@ -20,8 +20,7 @@ class EulerMaruyama(AbstractGaussian):
         drift, sigma = dynamics.drift_and_diffusion(start)
         return drift * dt, sigma * jnp.sqrt(dt)
 
-    def straightened(
-        self, dynamics: AbstractEquation, start: State, dt: Scalar, shift: State, L: Matrix, xi: State
-    ) -> tuple[State, State]:
+    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Straight:
         """The pair itself."""
-        return start, shift + L @ xi
+        noise, log_volume = whitened(*self.moments(dynamics, start, dt), increment)
+        return Straight(noise, log_volume, start, increment)

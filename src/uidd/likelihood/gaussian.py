@@ -1,14 +1,31 @@
 """Transition densities that are Gaussian: all that is left to say is how mean and covariance come about."""
 
 import abc
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, Scalar, State
-from ..dynamics import AbstractEquation, solve_lower, solve_positive
+from ..dynamics import AbstractEquation, solve_lower
 from .abstract import AbstractLikelihood
+
+
+class Straight(NamedTuple):
+    """What a model makes of a recorded pair.
+
+    Attributes:
+        noise: L^-1 (increment - m), white if the model is right.
+        log_volume: log det L + D/2 log(2 pi).
+        start: Of the step of Euler's scheme that stands for the pair.
+        increment: Of that step.
+    """
+
+    noise: State
+    log_volume: Scalar
+    start: State
+    increment: State
 
 
 class AbstractGaussian(AbstractLikelihood):
@@ -30,9 +47,7 @@ class AbstractGaussian(AbstractLikelihood):
 
     def log_density(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Scalar:
         """-|L^-1 (increment - m)|^2 / 2 - log det L - D/2 log(2 pi)."""
-        shift, L = self.moments(dynamics, start, dt)
-        noise = solve_lower(L, increment - shift)
-        log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
+        noise, log_volume = whitened(*self.moments(dynamics, start, dt), increment)
         return -jnp.dot(noise, noise) / 2 - log_volume
 
     def draw(self, dynamics: AbstractEquation, start: State, dt: Scalar, *, key: PRNGKeyArray) -> State:
@@ -40,38 +55,9 @@ class AbstractGaussian(AbstractLikelihood):
         shift, L = self.moments(dynamics, start, dt)
         return shift + L @ jax.random.normal(key, start.shape)
 
-    def straightened(
-        self, dynamics: AbstractEquation, start: State, dt: Scalar, shift: State, L: Matrix, xi: State
-    ) -> tuple[State, State]:
-        """Start and increment of a step of Euler's scheme that tells of f and sigma what this pair does.
-
-        A change of f moves the mean by int J(dt - s) df(z(s)) ds = dt J(dt/2) df(z(dt/2)) + O(dt^3), where J
-        is the derivative of the flow from s to dt. So the step starts half way, at z(dt/2) of the model, and
-        its noise is carried back there: f dt + sigma sqrt(dt) Q xi. Q turns as the flow does and is
-        orthogonal, so the covariance is Euler's.
-
-        Args:
-            dynamics: The model.
-            start: Of the pair.
-            dt: The interval.
-            shift: m - Z.
-            L: The factor of the covariance.
-            xi: The white noise of the pair, L^-1 (increment - shift).
-        """
-        # The cubic through both ends with the drift as its slope; where it is stiff, not beyond the end.
-        bend = dt / 8 * (dynamics.drift(start) - dynamics.drift(start + shift))
-        size, most = jnp.linalg.norm(bend), jnp.linalg.norm(shift) / 2
-        bend = bend * jnp.minimum(1.0, most / jnp.maximum(size, jnp.finfo(start.dtype).tiny))
-        middle = start + shift / 2 + bend
-        f, sigma = dynamics.drift_and_diffusion(middle)
-        if len(start) > 1:
-            # The orthogonal matrix next to sigma^-1 J^-1 L / sqrt(dt), in Cayley's form.
-            back = L - dt / 2 * jax.jacfwd(dynamics.drift)(middle) @ L
-            turn = solve_lower(sigma, back) / jnp.sqrt(dt)
-            K, one = (turn - turn.T) / 4, jnp.eye(len(start), dtype=start.dtype)
-            # (1 - K)^-1 (1 + K), and (1 - K)^T (1 - K) = 1 - K K.
-            xi = solve_positive(one - K @ K, (one + K) @ ((one + K) @ xi))
-        return middle, f * dt + jnp.sqrt(dt) * sigma @ xi
+    @abc.abstractmethod
+    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Straight:
+        """The step of Euler's scheme that tells of f and sigma what a recorded pair does, to leading order."""
 
     def deviations(
         self, dynamics: AbstractEquation, start: State, dt: Scalar, root: Matrix
@@ -87,3 +73,9 @@ class AbstractGaussian(AbstractLikelihood):
         inverse = solve_lower(root, jnp.eye(len(start), dtype=root.dtype))
         A, below = inverse @ L, jnp.tril_indices(len(start), -1)
         return jnp.concatenate([inverse @ shift, 2**0.5 * jnp.diag(A), A[below]])
+
+
+def whitened(shift: State, L: Matrix, increment: State) -> tuple[State, Scalar]:
+    """L^-1 (increment - m), and log det L + D/2 log(2 pi)."""
+    log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(shift) / 2 * jnp.log(2 * jnp.pi)
+    return solve_lower(L, increment - shift), log_volume

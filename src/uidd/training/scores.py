@@ -11,7 +11,6 @@ from jax.flatten_util import ravel_pytree
 
 from .._programs import compiled
 from ..data import Transitions
-from ..dynamics import solve_lower
 from ..likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ..models import Coefficients
 from .sample import SEGMENT, Sample
@@ -226,10 +225,4 @@ def gradients_of(chosen, frozen, likelihood, pairs):
 def _whitened(chosen, frozen, likelihood, pairs):
     dynamics = eqx.combine(chosen, frozen)
 
-    def one(start, increment, dt):
-        shift, L = likelihood.moments(dynamics, start, dt)
-        xi = solve_lower(L, increment - shift)
-        log_volume = jnp.sum(jnp.log(jnp.diag(L))) + len(start) / 2 * jnp.log(2 * jnp.pi)
-        return xi, log_volume, *likelihood.straightened(dynamics, start, dt, shift, L, xi)
-
-    return in_chunks(one, *pairs)
+    return tuple(in_chunks(lambda *pair: likelihood.straightened(dynamics, *pair), *pairs))
