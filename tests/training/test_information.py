@@ -54,7 +54,7 @@ def test_the_information_of_some_pairs_is_that_of_all_up_to_chance(dimension, ra
     weights, data = linear(dimension, random_dynamics)
     everything = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
     monkeypatch.setattr(information, "MOST_PRODUCTS", 1)
-    monkeypatch.setattr(information, "FEWEST_PAIRS", 1024)
+    monkeypatch.setattr(information, "FEWEST_FORMED", 1024 * information.FORMED)
     some = np.diag(fisher(weights, weights.vector, EulerMaruyama(), data, seed=0))
     seen = everything > 0
     assert seen.any() and (some[~seen] == 0).all()

@@ -7,4 +7,5 @@ from .cubature import Cubature as Cubature
 from .dyngma import DynGMA as DynGMA
 from .euler_maruyama import EulerMaruyama as EulerMaruyama
 from .gaussian import AbstractGaussian as AbstractGaussian
+from .gaussian import Straight as Straight
 from .mean_increment import MeanIncrement as MeanIncrement

@@ -72,7 +72,9 @@ class Cubature(AbstractGaussian):
         shift, L, _ = carried(dynamics, start, dt, self.steps, self.order)
         return shift, L
 
-    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Straight:
+    def straightened(
+        self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
+    ) -> Straight:
         """A step of Euler's scheme that tells of f and sigma what this pair does.
 
         A change of f moves the mean by int J(dt - s) df(z(s)) ds = dt J(dt/2) df(z(dt/2)) + O(dt^3), where J

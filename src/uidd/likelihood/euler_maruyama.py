@@ -20,7 +20,9 @@ class EulerMaruyama(AbstractGaussian):
         drift, sigma = dynamics.drift_and_diffusion(start)
         return drift * dt, sigma * jnp.sqrt(dt)
 
-    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Straight:
+    def straightened(
+        self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
+    ) -> Straight:
         """The pair itself."""
         noise, log_volume = whitened(*self.moments(dynamics, start, dt), increment)
         return Straight(noise, log_volume, start, increment)

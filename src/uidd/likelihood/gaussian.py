@@ -56,8 +56,10 @@ class AbstractGaussian(AbstractLikelihood):
         return shift + L @ jax.random.normal(key, start.shape)
 
     @abc.abstractmethod
-    def straightened(self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar) -> Straight:
-        """The step of Euler's scheme that tells of f and sigma what a recorded pair does, to leading order."""
+    def straightened(
+        self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
+    ) -> Straight:
+        """The step of Euler's scheme that tells of f and sigma what a recorded pair does."""
 
     def deviations(
         self, dynamics: AbstractEquation, start: State, dt: Scalar, root: Matrix

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -115,7 +114,9 @@ class Coefficients:
         leaves, tree = jax.tree.flatten(self.chosen)
         ends = np.cumsum([leaf.size for leaf in leaves])
         cut = zip(leaves, np.split(np.asarray(vector), ends[:-1]), strict=True)
-        return tree.unflatten([jnp.asarray(part.reshape(leaf.shape), leaf.dtype) for leaf, part in cut])
+        return tree.unflatten(
+            jax.device_put([part.reshape(leaf.shape).astype(leaf.dtype) for leaf, part in cut])
+        )
 
 
 def _labels(node, base: int):

@@ -21,10 +21,11 @@ MOST_ROWS = 9
 # eigenvalues of a sum of n rows of p numbers scatter by 2 (p / n)^(1/2), and a step leaves the square of
 # that. And products in all.
 ROWS_EACH, MOST_PRODUCTS = 64, 2 * 10**11
-# Every pair is drawn by itself, so their number is off by some ninety: this many nearly always fill one call.
-FEWEST_PAIRS = SEGMENT - 400
 # Pairs whose rows are formed, for each one whose rows are multiplied: as long as forming takes less.
 FORMED = 4
+# Of pairs that are formed. Every one is drawn by itself, so their number is off by some ninety: this many
+# nearly always fill one call.
+FEWEST_FORMED = SEGMENT - 400
 
 
 def fisher(
@@ -191,7 +192,7 @@ def _rows_of(likelihood: AbstractLikelihood, data: Sample) -> int:
 def _pairs_of_information(p: int, rows_each: int, likelihood: AbstractLikelihood, data: Sample) -> int:
     """How many are multiplied."""
     rows = min(_rows_of(likelihood, data), MOST_ROWS)
-    return max(FEWEST_PAIRS, min(rows_each * p, MOST_PRODUCTS // p**2) // rows)
+    return max(FEWEST_FORMED // FORMED, min(rows_each * p, MOST_PRODUCTS // p**2) // rows)
 
 
 @compiled
