@@ -1,6 +1,8 @@
 """The bars over rows that are made up: each is missed by the row that breaks it, and by no other."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -79,3 +81,19 @@ def test_table_and_figure_are_made_from_stored_rows(tmp_path):
 def test_more_tasks_than_workers_could_ever_take_at_once_all_end():
     with population.side_by_side(2) as pool:
         assert list(pool.map(abs, range(-40, 0), timeout=120)) == list(range(40, 0, -1))
+
+
+def test_workers_end_when_their_pool_is_killed():
+    """They hold the pipe of the killed process open as long as they live."""
+    code = """
+import os, time
+from uidd.experiments.population import side_by_side
+pool = side_by_side(1)
+print(pool.submit(os.getpid).result(), flush=True)
+pool.submit(time.sleep, 600).result()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert int(parent.stdout.readline()) > 0
+        parent.kill()
+        parent.communicate(timeout=60)

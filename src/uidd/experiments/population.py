@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import jax
@@ -59,14 +60,20 @@ def side_by_side(workers: int) -> ProcessPoolExecutor:
     cores = context.Queue()
     for k in range(workers):
         cores.put(k)
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_keep_to, initargs=(cores,))
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(cores,))
 
 
-def _keep_to(cores: Any) -> None:
-    """Take a core."""
+def _begin(cores: Any) -> None:
+    """Take a core, and end when the pool does, also if it is killed."""
+    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
     if sys.platform == "linux":  # elsewhere there is no such call: threads share the cores
         own, k = sorted(os.sched_getaffinity(0)), cores.get()
         os.sched_setaffinity(0, {own[k % len(own)]})
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _stored(seed: int, folder: Path, command: str) -> dict[str, Any]:
