@@ -13,6 +13,7 @@ from uidd.thermodynamics import Estimate, compared, entropy_production
 from uidd.thermodynamics.headline import error_of_mean
 from uidd.training.ensemble import _constants, _orthogonal
 from uidd.training.local_posterior import Factored
+from uidd.training.verdicts import Checks, line
 
 W = 0.3
 
@@ -145,3 +146,25 @@ def test_the_error_of_a_mean_over_time_is_that_of_a_path_that_forgets():
     assert abs(stated / spread - 1) < 4 / (2 * paths) ** 0.5 + 0.02
     assert error_of_mean(np.ones(10), np.zeros(10), 1.0) == 0.0
     assert error_of_mean(states**2, (2 * states) ** 2, float("inf")) == 0.0
+
+
+def test_a_noise_that_is_off_by_a_part_of_itself_makes_the_rate_off_by_as_much(model):
+    """s = f . M^-1 f: with M (1 + d) in place of M and the same f it is s / (1 + d)."""
+    model, place = model
+    states = np.random.default_rng(1).standard_normal((16, 1024, 2)).astype(np.float32)
+    known = with_deviations(model, place, SIZES, as_constants=True)
+    plain = entropy_production(known, samples=samples(states))
+    wider = entropy_production(replace(known, noise_off=0.2), samples=samples(states))
+    assert wider.rate == plain.rate
+    assert wider.standard_error**2 == pytest.approx(plain.standard_error**2 + (0.2 * plain.rate) ** 2)
+    d = 0.01
+    sigma = np.asarray(model.diffusion(np.zeros(2, np.float32)), np.float64)
+    M = sigma @ sigma.T / 2
+    off = np.trace(np.linalg.inv(M * (1 + d))) / np.trace(np.linalg.inv(M)) - 1
+    assert abs(off) == pytest.approx(d, rel=0.02)
+
+
+def test_only_misfits_of_the_noise_that_are_real_count_for_the_rate():
+    lines = line("coarse", 1e-9, 0.06), line("noise", 1e-9, 0.08), line("tails", 1e-9, 0.1)
+    assert Checks(lines).noise_off == pytest.approx(0.1)
+    assert Checks((line("coarse", 0.3, 0.06), line("noise", 1e-3, 0.08))).noise_off == 0.0

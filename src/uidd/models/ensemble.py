@@ -22,6 +22,10 @@ SHOWN = 16
 FEWEST_RECORDED = 64
 
 
+# Of the rate, beside what the deviations make of it.
+ERRORS = ("unseen", "overlooked", "noise_off")
+
+
 @dataclass(frozen=True)
 class Ensemble:
     """Deviations of the coefficients from those of `center`, each of which may have either sign.
@@ -38,6 +42,7 @@ class Ensemble:
         observed: The time that all recorded paths take together; infinite if it is not known.
         unseen: In k_B per unit time: the error of the rate from what residuals may hide.
         overlooked: Likewise, what currents may dissipate that are too weak or too fine to be found.
+        noise_off: By what part of itself M could be off, and so the rate.
         missed: In k_B per unit time: what residuals say that the rate over e^-V lacks, and the error of that.
         result: How the fit ended: members around a model that did not settle mean nothing.
         bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
@@ -51,6 +56,7 @@ class Ensemble:
     result: Result = field(default_factory=Result)
     unseen: float = 0.0
     overlooked: float = 0.0
+    noise_off: float = 0.0
     missed: tuple[float, float] = (0.0, 0.0)
     bendable: Model | None = None
     in_place: bool = True
@@ -82,7 +88,7 @@ class Ensemble:
         """Write center and deviations."""
         rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
         ended = {"result": self.result.code, "message": self.result.message, "stationary": self.in_place}
-        ended |= {"unseen": self.unseen, "overlooked": self.overlooked, "missed": list(self.missed)}
+        ended |= {name: getattr(self, name) for name in ERRORS} | {"missed": list(self.missed)}
         ended["observed"] = self.observed if isfinite(self.observed) else None
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         beside = []
@@ -104,10 +110,10 @@ class Ensemble:
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
         rows = (part.astype(np.float64) for part in (deviations, constants, loose))
-        not_found = {name: float(container.header.get(name, 0.0)) for name in ("unseen", "overlooked")}
+        errors = {name: float(container.header.get(name, 0.0)) for name in ERRORS}
         lacking, its_error = container.header.get("missed", (0.0, 0.0))
         return cls(
-            center, *rows, recorded=recorded, result=ended, bendable=bendable, **not_found,
+            center, *rows, recorded=recorded, result=ended, bendable=bendable, **errors,
             missed=(float(lacking), float(its_error)),
             in_place=bool(container.header["stationary"]),
             observed=float(container.header.get("observed") or "inf"),

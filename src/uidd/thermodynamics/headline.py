@@ -68,8 +68,9 @@ def entropy_production(
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, the whole of what was put back, the error of the
     states, what a current could dissipate that the residuals hide, and what one could that was overlooked:
-    by so much the rate may be larger, but not smaller. Over draws from e^-V the spread holds what V could
-    be that the data do not exclude, too.
+    by so much the rate may be larger, but not smaller. Where the noise of the model is not that of the data
+    by more than chance, the rate is as uncertain as that, relatively. Over draws from e^-V the spread holds
+    what V could be that the data do not exclude, too.
 
     A member has its own stationary density: draws from the model's are weighted by e^-(V' - V). Draws
     where the two differ by more than 2 lie where nobody has been; there the model's own value counts.
@@ -148,6 +149,8 @@ def entropy_production(
     if not over_recorded:
         rate += ensemble.missed[0]
         parts.append(ensemble.missed[1])
+    # s = f . M^-1 f: where M is off by a part of itself, so is the rate.
+    parts.append(ensemble.noise_off * rate)
     result = reached if ensemble.result.successful else ensemble.result
     return Estimate(float(rate), hypot(*map(float, parts)), result, upward=ensemble.overlooked)
 

@@ -250,7 +250,12 @@ class Task:
         return Fit(
             model=ensemble.center,
             ensemble=replace(
-                ensemble, result=result, unseen=checks.unseen, overlooked=overlooked, missed=missed
+                ensemble,
+                result=result,
+                unseen=checks.unseen,
+                overlooked=overlooked,
+                noise_off=checks.noise_off,
+                missed=missed,
             ),
             history=history,
             result=result,

@@ -1,6 +1,7 @@
 """What `fit.checks` holds: one verdict for each assumption of a fit."""
 
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from .._types import Result
@@ -88,6 +89,16 @@ class Checks:
     def beside(self, one: Check) -> "Checks":
         """With one line more."""
         return Checks((*self.lines, one), self.unseen)
+
+    @property
+    def noise_off(self) -> float:
+        """By what part of itself M could be off, as far as misfits are real: `noise`, and of steps that the
+        model makes itself `coarse`, whose sizes are both.
+        """
+        sizes = (
+            line.size for line in self.lines if line.name in ("coarse", "noise") and line.verdict != "ok"
+        )
+        return hypot(*sizes)
 
     @property
     def result(self) -> Result:
