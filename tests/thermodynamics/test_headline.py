@@ -13,7 +13,6 @@ from uidd.thermodynamics import Estimate, compared, entropy_production
 from uidd.thermodynamics.headline import error_of_mean
 from uidd.training.ensemble import _constants, _orthogonal
 from uidd.training.local_posterior import Factored
-from uidd.training.verdicts import Checks, line
 
 W = 0.3
 
@@ -162,9 +161,3 @@ def test_a_noise_that_is_off_by_a_part_of_itself_makes_the_rate_off_by_as_much(m
     M = sigma @ sigma.T / 2
     off = np.trace(np.linalg.inv(M * (1 + d))) / np.trace(np.linalg.inv(M)) - 1
     assert abs(off) == pytest.approx(d, rel=0.02)
-
-
-def test_only_misfits_of_the_noise_that_are_real_count_for_the_rate():
-    lines = line("coarse", 1e-9, 0.06), line("noise", 1e-9, 0.08), line("tails", 1e-9, 0.1)
-    assert Checks(lines).noise_off == pytest.approx(0.1)
-    assert Checks((line("coarse", 0.3, 0.06), line("noise", 1e-3, 0.08))).noise_off == 0.0

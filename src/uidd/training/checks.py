@@ -1,5 +1,7 @@
 """What a fit assumes, asked of its residuals: one verdict a line."""
 
+from math import hypot
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,16 +84,17 @@ def checked(
     noise = noise.chance, _size_of_noise(noise, len(left))
     hidden = share_of_currents(D) * misfit.hidden
     unseen = unseen_rate(hidden, float(np.sum(looked_at.dt)) * model.scaling.time)
-    coarse, own_xi = (1.0, 0.0), None
+    coarse, own_xi, noises = (1.0, 0.0), None, [noise]
     # Whoever chooses Euler's scheme says that the process makes steps of this length.
     if not isinstance(likelihood, EulerMaruyama):
         steps = _made_by(model.unit, unit)
         own_xi = residuals(own, likelihood, steps)
         own_drift, own_noise = both_misfits(steps.start, own_xi)
+        noises.append((own_noise.chance, _size_of_noise(own_noise, len(own_xi))))
         coarse = _worst(
             _tails(own_xi),
             (own_drift.chance, _size_of_drift(own_drift, len(own_xi), steepness)),
-            (own_noise.chance, _size_of_noise(own_noise, len(own_xi))),
+            noises[-1],
         )
     lines = [line("coarse", *coarse), line("drift", *drift), line("noise", *noise)]
     lines.append(line("memory", *_memory(xi, follows)))
@@ -100,7 +103,9 @@ def checked(
     lines.append(line("tails", *_worst(_tails(xi, own_xi), outliers)))
     lines.append(line("not_stationary", *_course(xi, place)))
     lines.append(_work(irreversible[: len(xi)], unit.dt, xi, model.scaling.time))
-    return Checks(tuple(lines), unseen)
+    # The variance of residuals is off by as much, relatively, in recorded steps or in the model's own.
+    noise_off = hypot(*(size for chance, size in noises if chance < LARGEST_CHANCE))
+    return Checks(tuple(lines), unseen, noise_off)
 
 
 def _size_of_drift(misfit: Misfit, count: int, steepness: float) -> float:

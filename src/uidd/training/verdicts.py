@@ -1,7 +1,6 @@
 """What `fit.checks` holds: one verdict for each assumption of a fit."""
 
-from dataclasses import dataclass
-from math import hypot
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._types import Result
@@ -75,10 +74,12 @@ class Checks:
     Attributes:
         lines: One an assumption.
         unseen: In k_B per unit time: what a current could dissipate that residuals hide.
+        noise_off: By what part of itself M is off, as far as that is real.
     """
 
     lines: tuple[Check, ...] = ()
     unseen: float = 0.0
+    noise_off: float = 0.0
 
     def __iter__(self):
         return iter(self.lines)
@@ -88,17 +89,7 @@ class Checks:
 
     def beside(self, one: Check) -> "Checks":
         """With one line more."""
-        return Checks((*self.lines, one), self.unseen)
-
-    @property
-    def noise_off(self) -> float:
-        """By what part of itself M could be off, as far as misfits are real: `noise`, and of steps that the
-        model makes itself `coarse`, whose sizes are both.
-        """
-        sizes = (
-            line.size for line in self.lines if line.name in ("coarse", "noise") and line.verdict != "ok"
-        )
-        return hypot(*sizes)
+        return replace(self, lines=(*self.lines, one))
 
     @property
     def result(self) -> Result:
