@@ -57,7 +57,8 @@ def test_none_complains_about_data_of_the_model(model):
 
 def test_a_noise_that_is_off_but_small_is_told_for_the_rate(model):
     """sigma (1 + .06 tanh z) makes M off by .12 tanh z in both directions: Frobenius' norm has the root mean
-    square .12 sqrt(2 <tanh^2>) = .107 under a normal density, less than what complains. Over 20 seeds .077 to .117, with a mean of .098 and a spread of .011."""
+    square .12 sqrt(2 <tanh^2>) = .107 under a normal density, less than what complains.
+    Over 20 seeds .077 to .117, with a mean of .098 and a spread of .011."""
     found = checked(model, EulerMaruyama(), paths(model, size=lambda z, k: 1 + 0.06 * np.tanh(z[:, :1])))
     assert found.result.successful, str(found)
     assert 0.107 - 5 * 0.011 < found.noise_off < 0.107 + 5 * 0.011
