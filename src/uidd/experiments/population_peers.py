@@ -41,11 +41,13 @@ def _stored(seed: int, folder: Path, limit: float, command: str) -> dict[str, An
     process = get_context("spawn").Process(target=_measure, args=(seed, path, command))
     process.start()
     process.join(limit)
+    message = f"It ended with the code {process.exitcode} and left no result."
     if process.is_alive():
         process.kill()
         process.join()
+        message = f"It had not ended after {limit:.0f} s."
     if not path.exists():
-        about = {"seed": seed, "code": "failed", "message": f"It had not ended after {limit:.0f} s."}
+        about = {"seed": seed, "code": "failed", "message": message}
         write_json(path, {**about, "command": command, "environment": environment()})
     return read_json(path)
 
