@@ -15,8 +15,8 @@ import numpy as np
 import uidd
 from uidd.models import Coefficients
 from uidd.systems.population import random_system
-from uidd.training.checks import residuals
-from uidd.training.misfit import drift_misfit
+from uidd.training.checks.checks import residuals
+from uidd.training.regression.misfit import drift_misfit
 
 
 def exact_misfit(system, model, pairs) -> float:

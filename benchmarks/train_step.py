@@ -23,7 +23,8 @@ from uidd.components import ConstantDiffusion
 from uidd.likelihood import EulerMaruyama
 from uidd.models import Architecture
 from uidd.training import Plan
-from uidd.training.loop import DevicePairs, Trainer, mean_loss
+from uidd.training.objectives import LikelihoodObjective
+from uidd.training.solvers.adam import Adam, Examples
 
 ROUNDS = 5
 DT = 0.01
@@ -123,10 +124,15 @@ def plain_loss(architecture: Architecture, dimension: int, jacobian: Callable) -
     return loss
 
 
-def check_equal(dynamics, loss: Callable, pairs: DevicePairs) -> None:
+def check_equal(dynamics, loss: Callable, pairs: Examples) -> None:
     """Both implementations give the same loss and the same gradient."""
-    ours = eqx.filter_jit(eqx.filter_value_and_grad(lambda d, p: mean_loss(d, EulerMaruyama(), p)))
-    value, gradient = ours(dynamics, pairs)
+
+    def mean_loss(dynamics, pairs):
+        return jnp.mean(
+            jax.vmap(lambda *pair: LikelihoodObjective(EulerMaruyama()).loss(dynamics, *pair))(*pairs)
+        )
+
+    value, gradient = eqx.filter_jit(eqx.filter_value_and_grad(mean_loss))(dynamics, pairs)
     plain_value, plain_gradient = jax.jit(jax.value_and_grad(loss))(plain_weights(dynamics), pairs)
     np.testing.assert_allclose(value, plain_value, rtol=1e-5)
     gradient = plain_weights(gradient)
@@ -135,29 +141,29 @@ def check_equal(dynamics, loss: Callable, pairs: DevicePairs) -> None:
     np.testing.assert_array_less(ratio, 1e-4)
 
 
-def random_pairs(setting: Setting) -> DevicePairs:
+def random_pairs(setting: Setting) -> Examples:
     """Four batches of transitions with the spread and the noise of scaled data, on the host."""
     rng = np.random.default_rng(0)
     shape = (4 * setting.batch, setting.dimension)
     start, noise = rng.standard_normal((2, *shape), np.float32)
-    return DevicePairs(start, noise * np.float32(DT**0.5), np.full(shape[0], DT, np.float32))
+    return Examples(start, noise * np.float32(DT**0.5), np.full(shape[0], DT, np.float32))
 
 
-def our_steps(setting: Setting, dynamics, pairs: DevicePairs) -> Iterator[int]:
+def our_steps(setting: Setting, dynamics, pairs: Examples) -> Iterator[int]:
     """Runs one compiled epoch at a time; yields how many pairs it took."""
-    weights, static = eqx.partition(dynamics, eqx.is_array)
+    weights, frozen = eqx.partition(dynamics, eqx.is_array)
     plan = Plan(batch=setting.batch, steps_per_epoch=setting.steps)
-    trainer = Trainer(static, EulerMaruyama(), plan)
-    state, device = trainer.begin(weights), DevicePairs.of(pairs)
+    adam = Adam(LikelihoodObjective(EulerMaruyama()), plan)
+    state, device = adam.begin(weights), Examples.of(pairs)
     key = jax.random.key(0)
     while True:
         key, epoch_key = jax.random.split(key)
-        state, losses = trainer.epoch(state, device, epoch_key)
+        state, losses = adam.epoch(frozen, state, device, epoch_key)
         losses.block_until_ready()
         yield setting.steps * setting.batch
 
 
-def plain_steps(setting: Setting, dynamics, loss: Callable, pairs: DevicePairs) -> Iterator[int]:
+def plain_steps(setting: Setting, dynamics, loss: Callable, pairs: Examples) -> Iterator[int]:
     """Runs one compiled step at a time on a batch sliced from the host's arrays."""
     optimiser = optax.adam(1e-3)
 
@@ -171,7 +177,7 @@ def plain_steps(setting: Setting, dynamics, loss: Callable, pairs: DevicePairs) 
     state = optimiser.init(weights)
     while True:
         for first in range(0, len(pairs.dt), setting.batch):
-            batch = DevicePairs(*(part[first : first + setting.batch] for part in pairs))
+            batch = Examples(*(part[first : first + setting.batch] for part in pairs))
             weights, state, value = step(weights, state, batch)
             value.block_until_ready()
             yield setting.batch
@@ -193,7 +199,7 @@ def measure(setting: Setting, seconds: float) -> np.ndarray:
     runs = [our_steps(setting, dynamics, pairs)]
     for jacobian in (jax.jacfwd, jax.jacrev):
         loss = plain_loss(architecture, setting.dimension, jacobian)
-        check_equal(dynamics, loss, DevicePairs(*(part[:1000] for part in pairs)))
+        check_equal(dynamics, loss, Examples(*(part[:1000] for part in pairs)))
         runs.append(plain_steps(setting, dynamics, loss, pairs))
     for run in runs:
         next(run)  # compile

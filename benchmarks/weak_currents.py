@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from uidd.systems.population import random_system
-from uidd.training.ensemble import unseen_rate
+from uidd.training.undetected import rate_worth
 
 SHOWN = 10
 
@@ -27,7 +27,7 @@ def main() -> None:
     head = ("seed", "current", "worth, in nats", "missing", "stated", "z")
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for row in sorted(asked, key=lambda row: row["z"])[:SHOWN]:
-        a_nat = unseen_rate(1.0, row["total_time"] * random_system(row["seed"]).fastest)
+        a_nat = rate_worth(1.0, row["total_time"] * random_system(row["seed"]).fastest)
         nats = [value / a_nat for value in (row["truth"], row["truth"] - row["rate"], row["standard_error"])]
         kind = f"{row['circulation']}, {row['dimension']}-D"
         print(f"| {row['seed']} | {kind} | " + " | ".join(f"{n:.1f}" for n in nats) + f" | {row['z']:.2f} |")

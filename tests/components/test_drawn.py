@@ -74,9 +74,13 @@ def test_V_grows_without_bound_along_every_ray_whatever_the_weights(dimension, s
     start = QUADRATIC.build(dimension, key=jax.random.key(0)).starting_at(
         stiffness * jnp.eye(dimension), jnp.zeros(dimension), key=jax.random.key(0)
     )
-    parts, structure = jax.tree.flatten((start.polynomial, start.network.readout, start.bumps.heights))
+
+    def weights(p):
+        return p.nonlinear.polynomial, p.nonlinear.network.readout, p.nonlinear.bumps.heights
+
+    parts, structure = jax.tree.flatten(weights(start))
     bend = jax.tree.unflatten(structure, [10 * generator.standard_normal(part.shape) for part in parts])
-    potential = eqx.tree_at(lambda p: (p.polynomial, p.network.readout, p.bumps.heights), start, bend)
+    potential = eqx.tree_at(weights, start, bend)
     u = states(dimension, fresh_seed, 30)
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     # No coordinate of the polynomial exceeds 7.5, and no |h_n| exceeds that of 7.5.

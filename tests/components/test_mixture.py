@@ -25,7 +25,7 @@ def potential(dimension, seed, share=1.0, offsets=0.0):
     start = Quadratic().build(dimension, key=jax.random.key(0))
     mean = jnp.full(dimension, 0.2)
     start = start.starting_at(jnp.eye(dimension), mean, key=jax.random.key(0)).with_wells(*wells)
-    place = lambda p: (p.mixture.share, p.mixture.offsets)  # noqa: E731
+    place = lambda p: (p.nonlinear.mixture.share, p.nonlinear.mixture.offsets)  # noqa: E731
     return eqx.tree_at(place, start, (jnp.full(1, share), jnp.zeros(8) + offsets)), wells
 
 
@@ -68,7 +68,7 @@ def test_wells_are_bounded_even_if_the_states_are_wider_than_the_base(share, x64
     start = Quadratic().build(3, key=jax.random.key(0))
     start = start.starting_at(4 * jnp.eye(3), jnp.zeros(3), key=jax.random.key(0))
     wide = start.with_wells(weights, centers, 30 * covariances)
-    V = eqx.tree_at(lambda p: p.mixture.share, wide, jnp.full(1, share))
+    V = eqx.tree_at(lambda p: p.nonlinear.mixture.share, wide, jnp.full(1, share))
     u = np.random.default_rng(fresh_seed).standard_normal((30, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     far = [np.asarray(jax.vmap(V)(jnp.asarray(t * u))) - 2 * t**2 for t in (1e3, 1e4)]

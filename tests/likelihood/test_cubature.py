@@ -85,7 +85,7 @@ def test_no_factorisation_of_the_library_is_called_in_any_dimension(random_dynam
             return jnp.mean(jax.vmap(lambda *pair: Cubature().log_density(dynamics, *pair))(z, increment, dt))
 
         def straight(dynamics, z, increment, dt):
-            return jax.vmap(lambda *pair: Cubature().straightened(dynamics, *pair))(z, increment, dt)
+            return jax.vmap(lambda *pair: Cubature().as_euler_steps(dynamics, *pair))(z, increment, dt)
 
         for function in (loss, jax.grad(loss), straight):
             text = str(jax.make_jaxpr(function)(dynamics, z, z, dt))

@@ -50,7 +50,7 @@ def test_the_rows_give_the_information(likelihood, x64):
 def test_euler_is_straight_already(x64):
     dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
     shift, L = EulerMaruyama().moments(dynamics, start, DT)
-    found = EulerMaruyama().straightened(dynamics, start, shift + L @ noise, DT)
+    found = EulerMaruyama().as_euler_steps(dynamics, start, shift + L @ noise, DT)
     np.testing.assert_allclose(found.start, start)
     np.testing.assert_allclose(found.increment, shift + L @ noise, rtol=1e-12)
     np.testing.assert_allclose(found.noise, noise, rtol=1e-12)
@@ -60,7 +60,7 @@ def test_a_straight_pair_keeps_the_size_of_the_noise(x64):
     """Under the model it is a step of Euler's scheme from where it starts, with noise that is white."""
     dynamics, start, noise = Bent(jnp.asarray(THETA)), jnp.asarray(START), jnp.array([0.7, -1.2])
     shift, L = Cubature(2, 4).moments(dynamics, start, DT)
-    found = Cubature(2, 4).straightened(dynamics, start, shift + L @ noise, DT)
+    found = Cubature(2, 4).as_euler_steps(dynamics, start, shift + L @ noise, DT)
     drift, sigma = dynamics.drift_and_diffusion(found.start)
     white = np.linalg.solve(sigma, (found.increment - drift * DT) / np.sqrt(DT))
     assert np.linalg.norm(white) == pytest.approx(np.linalg.norm(noise), rel=1e-12)
@@ -73,7 +73,7 @@ def test_a_straight_pair_tells_of_the_drift_what_the_recorded_one_does(x64):
 
     def scores(dt, noise):
         shift, L = exact.moments(Straight(A, B), start, dt)
-        _, _, begun, increment = exact.straightened(Straight(A, B), start, shift + L @ noise, dt)
+        _, _, begun, increment = exact.as_euler_steps(Straight(A, B), start, shift + L @ noise, dt)
         recorded = jax.grad(lambda A: exact.log_density(Straight(A, B), start, shift + L @ noise, dt))(A)
         straight = jax.grad(lambda A: EulerMaruyama().log_density(Straight(A, B), begun, increment, dt))(A)
         return np.array([recorded, straight])

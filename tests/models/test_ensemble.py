@@ -18,6 +18,8 @@ def test_a_file_of_another_version_is_refused_in_one_sentence(tmp_path):
     Ensemble(model, rows, np.zeros(size), rows, none).save(tmp_path / "old.uidd")
     with pytest.raises(InputError, match=r"old\.uidd.*older uidd: fit the data again"):
         Ensemble.load(tmp_path / "old.uidd")
-    Ensemble(model, rows, rows, rows, none, missed=(0.3, 0.1), noise_off=0.05).save(tmp_path / "new.uidd")
+    Ensemble(model, rows, rows, rows, none, correction=(0.3, 0.1), noise_error=0.05).save(
+        tmp_path / "new.uidd"
+    )
     again = Ensemble.load(tmp_path / "new.uidd")
-    assert len(again) == 8 and again.missed == (0.3, 0.1) and again.noise_off == 0.05
+    assert len(again) == 8 and again.correction == (0.3, 0.1) and again.noise_error == 0.05

@@ -77,5 +77,5 @@ def test_a_rate_over_draws_beyond_the_data_says_so(model, width, code):
     rows = 1e-6 * np.random.default_rng(1).standard_normal((4, size))
     recorded = width * np.random.default_rng(0).standard_normal((8000, 2))
     samples = sample_stationary(model, 8000, seed=0)
-    ensemble = Ensemble(model, rows, rows, rows, recorded, in_place=False)
+    ensemble = Ensemble(model, rows, rows, rows, recorded, recording_is_stationary=False)
     assert entropy_production(ensemble, samples=samples).result == code

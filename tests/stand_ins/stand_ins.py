@@ -8,7 +8,7 @@ from uidd.data import Scaling
 from uidd.dynamics import AbstractEquation, ClosedFormDynamics
 from uidd.models import Architecture, Model
 from uidd.training import LinearModel
-from uidd.training.linear_start import start_from_linear
+from uidd.training.regression.linear import start_from_linear
 
 
 class Hidden(AbstractEquation):

@@ -13,7 +13,7 @@ from uidd.models import Architecture, Coefficients, Ensemble, Model
 from uidd.thermodynamics import Estimate, compared, entropy_production
 from uidd.thermodynamics.headline import error_of_mean
 from uidd.training.ensemble import _constants, _orthogonal
-from uidd.training.local_posterior import Factored
+from uidd.training.solvers.local_posterior import Factored
 
 W = 0.3
 
@@ -154,7 +154,7 @@ def test_a_noise_that_is_off_by_a_part_of_itself_makes_the_rate_off_by_as_much(m
     states = np.random.default_rng(1).standard_normal((16, 1024, 2)).astype(np.float32)
     known = with_deviations(model, place, SIZES, as_constants=True)
     plain = entropy_production(known, samples=samples(states))
-    wider = entropy_production(replace(known, noise_off=0.2), samples=samples(states))
+    wider = entropy_production(replace(known, noise_error=0.2), samples=samples(states))
     assert wider.rate == plain.rate
     assert wider.standard_error**2 == pytest.approx(plain.standard_error**2 + (0.2 * plain.rate) ** 2)
     d = 0.01

@@ -17,7 +17,6 @@ from uidd.systems.linear import STIFFNESS
 from uidd.thermodynamics import entropy_production_rate, local_entropy_production
 from uidd.training import Plan, fit, fit_linear
 from uidd.training.history import best_epoch, is_better
-from uidd.training.loop import DevicePairs, mean_loss
 from uidd.training.progress import TrainingProgress
 
 
@@ -104,8 +103,9 @@ def test_the_weights_with_the_best_held_out_loss_are_kept(broken, data):
     best = best_epoch(fit.history[1:])
     assert best.held_out < max(record.held_out for record in fit.history)
     pairs = fit.model.scaling.transitions_to_unit(data.split(seed=3)[1].transitions())
-    loss = jax.jit(lambda unit, pairs: mean_loss(unit, EulerMaruyama(), pairs))
-    np.testing.assert_allclose(loss(fit.refined.unit, DevicePairs.of(pairs)), best.held_out, rtol=1e-4)
+    density = jax.jit(jax.vmap(lambda *pair: EulerMaruyama().log_density(fit.refined.unit, *pair)))
+    pairs = (np.asarray(part, np.float32) for part in pairs)
+    np.testing.assert_allclose(-np.mean(density(*pairs)), best.held_out, rtol=1e-4)
 
 
 def test_networks_replace_the_linear_start_only_when_they_are_better_beyond_doubt():

@@ -15,12 +15,12 @@ from uidd._checks import InputError
 from uidd.models import load_model
 from uidd.systems import Linear
 from uidd.training import fit
-from uidd.training.loop import Trainer
+from uidd.training.epochs import Epochs
 from uidd.training.progress import TrainingProgress
 
-fit_module = importlib.import_module("uidd.training.hidden_layers")
+fit_module = importlib.import_module("uidd.training.epochs")
 MOMENTS = {
-    "in the middle of an epoch's end": (Trainer, "held_out_loss", 5),
+    "in the middle of an epoch's end": (Epochs, "loss", 5),
     "while the epoch is recorded": (fit_module, "EpochRecord", 5),
     "when the best weights are chosen": (fit_module, "best_epoch", 4),
     "while the bar is drawn": (TrainingProgress, "show", 4),

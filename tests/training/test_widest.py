@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from uidd.training.ensemble import share_of_currents, widest
-from uidd.training.gauss_newton import Solution
-from uidd.training.group_evidence import GroupEvidence
-from uidd.training.local_posterior import DOUBT, TIGHTEST
-from uidd.training.scores import Scores
+from uidd.training.ensemble import widest
+from uidd.training.solvers.gauss_newton import Solution
+from uidd.training.solvers.group_evidence import GroupEvidence
+from uidd.training.solvers.local_posterior import LOG_PRIOR_ODDS, TIGHTEST
+from uidd.training.solvers.scores import Scores
+from uidd.training.undetected import share_of_currents
 
 EACH = 30
 
@@ -35,7 +36,7 @@ def switched_off(information):
 def test_a_width_is_excluded_at_so_many_nats(information):
     """Scores of zero: the evidence is -k log(1 + S / l) / 2, which is -9 at l = S / (e^(18 / k) - 1)."""
     found = widest(Weights, switched_off([information, 1e-3, information]))
-    expected = information / (np.exp(2 * DOUBT / EACH) - 1)
+    expected = information / (np.exp(2 * LOG_PRIOR_ODDS / EACH) - 1)
     assert found[0] == pytest.approx(expected, rel=0.01)
     # What the data know nothing of is as wide as usual, and W stays as it is.
     assert found[1] == pytest.approx(0.1) and found[2] == TIGHTEST
@@ -50,9 +51,9 @@ def test_the_largest_evidence_may_be_at_a_width_of_its_own():
     """Coefficients of size one, well known: widths are excluded on both sides of it."""
     evidence = GroupEvidence(np.full(EACH, 1e3), 1e3 * np.random.default_rng(0).standard_normal(EACH))
     best, most = evidence.largest(1e-4, TIGHTEST)
-    loosest = evidence.loosest(1e-4, TIGHTEST, DOUBT)
+    loosest = evidence.loosest(1e-4, TIGHTEST, LOG_PRIOR_ODDS)
     assert 1e-4 < loosest < best
-    assert evidence(loosest) == pytest.approx(most - DOUBT, abs=0.3)
+    assert evidence(loosest) == pytest.approx(most - LOG_PRIOR_ODDS, abs=0.3)
 
 
 def test_a_missed_drift_of_one_dimension_is_no_current():

@@ -53,18 +53,24 @@ def run() -> None:
         if "\n" in told or not told:  # no verb at all: the help page
             print(told)
             sys.exit(error.exit_code)
-        sys.exit(_told(told, code=error.exit_code))
+        sys.exit(_information_shares(told, code=error.exit_code))
     except InputError as error:
-        sys.exit(_told(str(error)))
+        sys.exit(_information_shares(str(error)))
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(_told("Interrupted."))
+        sys.exit(_information_shares("Interrupted."))
     except OSError as error:
-        sys.exit(_told(f"{error.strerror or error}" + (f": '{error.filename}'." if error.filename else ".")))
+        sys.exit(
+            _information_shares(
+                f"{error.strerror or error}" + (f": '{error.filename}'." if error.filename else ".")
+            )
+        )
     except MemoryError:
-        sys.exit(_told("There is not enough memory for this; use less data or a smaller batch."))
-    sys.exit(_told("Interrupted.") if code == 130 else code or 0)
+        sys.exit(
+            _information_shares("There is not enough memory for this; use less data or a smaller batch.")
+        )
+    sys.exit(_information_shares("Interrupted.") if code == 130 else code or 0)
 
 
-def _told(sentence: str, *, code: int = 1) -> int:
+def _information_shares(sentence: str, *, code: int = 1) -> int:
     print(f"uidd: {sentence}", file=sys.stderr)
     return code

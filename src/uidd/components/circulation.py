@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, State
+from .groups import FREE, FROZEN, Groups, all_of, by_scale, of_network
 from .network import Network
 from .potential import AbstractPotential, Quadratic
 
@@ -37,6 +38,10 @@ class AbstractCirculation(eqx.Module):
     def starting_at(self, circulation: Matrix) -> "AbstractCirculation":
         """The same field with weights such that W(z) is this constant, as far as it can be."""
 
+    @abc.abstractmethod
+    def coefficient_groups(self, groups: Groups) -> "AbstractCirculation":
+        """The same tree with every array replaced by the groups of its entries."""
+
 
 class FieldCirculation(AbstractCirculation):
     """W(z) = sum_p H_p(z) (e_a e_b^T - e_b e_a^T) over a fixed list of coordinate pairs p = (a, b).
@@ -62,6 +67,10 @@ class FieldCirculation(AbstractCirculation):
         a, b = np.asarray(self.pairs).T
         return FieldCirculation(self.network.starting_at(circulation[a, b]), self.pairs)
 
+    def coefficient_groups(self, groups: Groups) -> "FieldCirculation":
+        """By the scales of units."""
+        return by_scale(self, groups)
+
 
 class ConstantCirculation(AbstractCirculation):
     """The same W everywhere, on a fixed list of coordinate pairs. div W = 0."""
@@ -83,6 +92,10 @@ class ConstantCirculation(AbstractCirculation):
         """This W; entries outside the pairs are left out."""
         a, b = np.asarray(self.pairs).T
         return ConstantCirculation(circulation[a, b], self.pairs)
+
+    def coefficient_groups(self, groups: Groups) -> "ConstantCirculation":
+        """No prior."""
+        return by_scale(self, groups)
 
 
 class PlaneCirculation(AbstractCirculation):
@@ -109,6 +122,11 @@ class PlaneCirculation(AbstractCirculation):
         """W_0 = circulation, h = 0."""
         still = self.network.starting_at(jnp.zeros(self.planes.shape[-1]))
         return PlaneCirculation(self.constant.starting_at(circulation), still, self.planes)
+
+    def coefficient_groups(self, groups: Groups) -> "PlaneCirculation":
+        """The network's bias would repeat the constant beside it."""
+        labelled = by_scale(self, groups, bias=FROZEN)
+        return eqx.tree_at(lambda n: n.planes, labelled, np.full(self.planes.shape, FROZEN))
 
     def _in_planes(self, h: Float[Array, " k"]) -> Matrix:
         # One product minus its transpose: antisymmetric to the last bit, whatever a and b are.
@@ -154,6 +172,16 @@ class CurrentCirculation(AbstractCirculation):
         """The same fields with another U."""
         return CurrentCirculation(self.fields, self.currents, potential, level)
 
+    def coefficient_groups(self, groups: Groups) -> "CurrentCirculation":
+        """A constant field of a current drives nothing; what it refers to stays as it is."""
+        A, B = self.fields.network, self.currents.network
+        parts = (
+            of_network(A, groups.of_scales(A.scales), FREE),
+            of_network(B, groups.of_scales(B.scales), FROZEN),
+        )
+        still = all_of(self, FROZEN)
+        return eqx.tree_at(lambda n: (n.fields.network, n.currents.network), still, parts)
+
     @staticmethod
     def _growth(x: Array) -> tuple[Array, Array]:
         """g and dg/dx."""
@@ -176,6 +204,10 @@ class NoCirculation(AbstractCirculation):
 
     def starting_at(self, circulation: Matrix) -> "NoCirculation":
         """Nothing to set."""
+        return self
+
+    def coefficient_groups(self, groups: Groups) -> "NoCirculation":
+        """There are none."""
         return self
 
 

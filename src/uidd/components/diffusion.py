@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .._types import Matrix, State
+from .groups import FREE, FROZEN, Groups, all_of, by_scale, of_network
 from .network import Network
 
 # Of drawn fields, whose number and that of their units multiply.
@@ -43,6 +44,10 @@ class AbstractDiffusion(eqx.Module):
     @abc.abstractmethod
     def starting_at(self, sigma: Matrix) -> "AbstractDiffusion":
         """The same field with weights such that sigma(z) is this constant, as far as it can be."""
+
+    @abc.abstractmethod
+    def coefficient_groups(self, groups: Groups) -> "AbstractDiffusion":
+        """The same tree with every array replaced by the groups of its entries."""
 
 
 class TriangularDiffusion(AbstractDiffusion):
@@ -83,6 +88,10 @@ class TriangularDiffusion(AbstractDiffusion):
         strict = self.strict and self.strict.starting_at(sigma[np.tril_indices(len(sigma), -1)])
         return TriangularDiffusion(strict=strict, diagonal=diagonal)
 
+    def coefficient_groups(self, groups: Groups) -> "TriangularDiffusion":
+        """By the scales of units."""
+        return by_scale(self, groups)
+
 
 class ScaledDiffusion(AbstractDiffusion):
     """sigma(z) = diag(s(n(z))) L with a constant L: D fields instead of D (D + 1) / 2.
@@ -113,6 +122,14 @@ class ScaledDiffusion(AbstractDiffusion):
             self.factor.starting_at(sigma), self.network.starting_at(jnp.zeros(len(sigma)))
         )
 
+    def coefficient_groups(self, groups: Groups) -> "ScaledDiffusion":
+        """A constant factor times a field is a product without good steps: the bias is what varies, and of L
+        the part that the strengths cannot make.
+        """
+        frozen = np.full(self.factor.diagonal.shape, FROZEN)
+        factor = eqx.tree_at(lambda f: f.diagonal, all_of(self.factor, FREE), frozen)
+        return ScaledDiffusion(factor, of_network(self.network, groups.of_scales(self.network.scales)))
+
 
 class ConstantDiffusion(AbstractDiffusion):
     """The same sigma everywhere: full (lower triangular) or diagonal. div M = 0."""
@@ -138,6 +155,10 @@ class ConstantDiffusion(AbstractDiffusion):
             return ConstantDiffusion(None, positive_part_inverse(jnp.sqrt(variances)))
         strict = sigma[np.tril_indices(len(sigma), -1)]
         return ConstantDiffusion(strict, positive_part_inverse(jnp.diag(sigma)))
+
+    def coefficient_groups(self, groups: Groups) -> "ConstantDiffusion":
+        """No prior."""
+        return by_scale(self, groups)
 
 
 def _assemble(diagonal: State, below: Float[Array, " e"] | None) -> Matrix:

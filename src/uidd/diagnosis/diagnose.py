@@ -9,7 +9,7 @@ from .._checks import fail, positive, whole_number
 from .._types import Result
 from ..data import Transitions
 from ..thermodynamics import Estimate, cross_fitted, cross_fitted_work
-from ..training.polynomial_replicas import PolynomialReplicas, fit_polynomial_replicas
+from ..training.replicas.polynomials import PolynomialReplicas, fit_polynomial_replicas
 from .chains import FULL, BatchSize, Chains, by_batch_size
 from .discrepancy import discrepancy
 from .recommendation import recommend

@@ -72,7 +72,7 @@ class Cubature(AbstractGaussian):
         shift, L, _ = carried(dynamics, start, dt, self.steps, self.order)
         return shift, L
 
-    def straightened(
+    def as_euler_steps(
         self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
     ) -> Straight:
         """A step of Euler's scheme that tells of f and sigma what this pair does.

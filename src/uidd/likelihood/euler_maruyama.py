@@ -20,7 +20,7 @@ class EulerMaruyama(AbstractGaussian):
         drift, sigma = dynamics.drift_and_diffusion(start)
         return drift * dt, sigma * jnp.sqrt(dt)
 
-    def straightened(
+    def as_euler_steps(
         self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
     ) -> Straight:
         """The pair itself."""

@@ -56,7 +56,7 @@ class AbstractGaussian(AbstractLikelihood):
         return shift + L @ jax.random.normal(key, start.shape)
 
     @abc.abstractmethod
-    def straightened(
+    def as_euler_steps(
         self, dynamics: AbstractEquation, start: State, increment: State, dt: Scalar
     ) -> Straight:
         """The step of Euler's scheme that tells of f and sigma what a recorded pair does."""

@@ -23,7 +23,7 @@ FEWEST_RECORDED = 64
 
 
 # Of the rate, beside what the deviations make of it.
-ERRORS = ("unseen", "overlooked", "noise_off")
+ERRORS = ("hidden", "undetected", "noise_error")
 
 
 @dataclass(frozen=True)
@@ -33,33 +33,33 @@ class Ensemble:
     Attributes:
         center: The fitted model.
         deviations: Of the coefficients, a row for two members on opposite sides of the center.
-        loose: The same with priors for V as wide as the data do not exclude, whether they call for it or not.
+        wide: The same with priors for V as wide as the data do not exclude, whether they call for it or not.
             `models` are made of these.
         constants: What is left of each row in the coefficients without a prior when the readouts of their
             component are given, and zero elsewhere.
         recorded: Recorded states in the user's coordinates, in order.
-        in_place: Whether the recording is stationary, as far as it tells.
+        recording_is_stationary: Whether the recording is stationary, as far as it tells.
         observed: The time that all recorded paths take together; infinite if it is not known.
-        unseen: In k_B per unit time: the error of the rate from what residuals may hide.
-        overlooked: Likewise, what currents may dissipate that are too weak or too fine to be found.
-        noise_off: By what part of itself M could be off, and so the rate.
-        missed: In k_B per unit time: what residuals say that the rate over e^-V lacks, and the error of that.
+        hidden: In k_B per unit time: the error of the rate from what residuals may hide.
+        undetected: Likewise, what currents may dissipate that are too weak or too fine to be found.
+        noise_error: By what part of itself M could be off, and so the rate.
+        correction: In k_B per unit time: what residuals say that the rate over e^-V lacks, and its error.
         result: How the fit ended: members around a model that did not settle mean nothing.
-        bendable: What `loose` deviates from: the center, with all networks put in at zero if it has none.
+        full: What `wide` deviates from: the center, with all networks put in at zero if it has none.
     """
 
     center: Model
     deviations: np.ndarray
     constants: np.ndarray
-    loose: np.ndarray
+    wide: np.ndarray
     recorded: np.ndarray
     result: Result = field(default_factory=Result)
-    unseen: float = 0.0
-    overlooked: float = 0.0
-    noise_off: float = 0.0
-    missed: tuple[float, float] = (0.0, 0.0)
-    bendable: Model | None = None
-    in_place: bool = True
+    hidden: float = 0.0
+    undetected: float = 0.0
+    noise_error: float = 0.0
+    correction: tuple[float, float] = (0.0, 0.0)
+    full: Model | None = None
+    recording_is_stationary: bool = True
     observed: float = float("inf")
 
     @classmethod
@@ -74,47 +74,51 @@ class Ensemble:
     @property
     def stationary(self) -> bool:
         """Whether means may be taken over recorded states: there are enough, and they are stationary."""
-        return self.in_place and len(self.recorded) >= FEWEST_RECORDED
+        return self.recording_is_stationary and len(self.recorded) >= FEWEST_RECORDED
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """One model a member; the second half lies opposite the first."""
-        base, shown = self.bendable or self.center, self.loose[:SHOWN]
+        base, shown = self.full or self.center, self.wide[:SHOWN]
         own = Coefficients.of(base.unit)
         moved = (own.dynamics(own.vector + row) for row in (*shown, *-shown))
         return tuple(eqx.tree_at(lambda m: m.unit, base, unit) for unit in moved)
 
     def save(self, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
         """Write center and deviations."""
-        rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.loose)]
-        ended = {"result": self.result.code, "message": self.result.message, "stationary": self.in_place}
-        ended |= {name: getattr(self, name) for name in ERRORS} | {"missed": list(self.missed)}
+        rows = [part.astype(np.float32) for part in (self.deviations, self.constants, self.wide)]
+        ended = {
+            "result": self.result.code,
+            "message": self.result.message,
+            "stationary": self.recording_is_stationary,
+        }
+        ended |= {name: getattr(self, name) for name in ERRORS} | {"correction": list(self.correction)}
         ended["observed"] = self.observed if isfinite(self.observed) else None
         header = {**describe(self.center), **ended, "provenance": provenance or {}}
         beside = []
-        if self.bendable is not None:
-            beside, header["bendable"] = weights(self.bendable), describe(self.bendable)
-        header["arrays_of_bendable"] = len(beside)
+        if self.full is not None:
+            beside, header["full"] = weights(self.full), describe(self.full)
+        header["arrays_of_full"] = len(beside)
         Container("ensemble", header, [*beside, *weights(self.center), *rows, self.recorded]).write(str(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Ensemble":
         """Read what `save` wrote."""
         container = Container.read(str(path), "ensemble")
-        *own, deviations, constants, loose, recorded = container.arrays
-        count = container.header.get("arrays_of_bendable")
+        *own, deviations, constants, wide, recorded = container.arrays
+        count = container.header.get("arrays_of_full")
         if constants.shape != deviations.shape or count is None or "stationary" not in container.header:
             raise InputError(f"The ensemble in {str(path)!r} was made by an older uidd: fit the data again.")
         beside, own = own[:count], own[count:]
-        bendable = restore(container.header["bendable"], beside, str(path)) if beside else None
+        full = restore(container.header["full"], beside, str(path)) if beside else None
         ended = Result(container.header.get("result", "ok"), container.header.get("message", ""))
         center = restore(container.header, own, str(path))
-        rows = (part.astype(np.float64) for part in (deviations, constants, loose))
+        rows = (part.astype(np.float64) for part in (deviations, constants, wide))
         errors = {name: float(container.header.get(name, 0.0)) for name in ERRORS}
-        lacking, its_error = container.header.get("missed", (0.0, 0.0))
+        lacking, its_error = container.header.get("correction", (0.0, 0.0))
         return cls(
-            center, *rows, recorded=recorded, result=ended, bendable=bendable, **errors,
-            missed=(float(lacking), float(its_error)),
-            in_place=bool(container.header["stationary"]),
+            center, *rows, recorded=recorded, result=ended, full=full, **errors,
+            correction=(float(lacking), float(its_error)),
+            recording_is_stationary=bool(container.header["stationary"]),
             observed=float(container.header.get("observed") or "inf"),
         )  # fmt: skip

@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from .._types import Matrix, Scalar, State
 from ..components import AbstractPotential
+from ..components.groups import FROZEN, Groups, all_of
 from ..dynamics import AbstractDynamics
 
 # States that stand for all of them.
@@ -89,3 +90,7 @@ class WalledPotential(AbstractPotential):
         """The same wall around another V."""
         inner = self.potential.starting_at(stiffness, mean, key=key)
         return WalledPotential(inner, self.states, self.distance)
+
+    def coefficient_groups(self, groups: Groups) -> "WalledPotential":
+        """Nothing here is learned."""
+        return all_of(self, FROZEN)

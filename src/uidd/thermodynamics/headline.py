@@ -54,7 +54,7 @@ def entropy_production(
     Where the recording is stationary it is a mean over recorded states: draws from e^-V reach places where
     no data were, and a current that is extrapolated there may be anything. Where it is not, the rate is the
     model's own stationary one, a mean over draws from e^-V as far as the recorded states reach, and what
-    residuals say that it misses, since the recording weighed places otherwise (`Ensemble.missed`).
+    residuals say that it misses, since the recording weighed places otherwise (`Ensemble.correction`).
 
     A rate is a square of the current, so noise in the fitted current adds to it: equilibrium data
     would give a positive number. The curvature of the rate over the ensemble measures that. With
@@ -67,7 +67,7 @@ def entropy_production(
     is put back, which gives the mean of S over what the data allow. The noise of the constants is in S,
     and in that mean once more; it is taken out, which is what the product of two independent fits does. The
     standard error joins the spread over the ensemble, the whole of what was put back, the error of the
-    states, what a current could dissipate that the residuals hide, and what one could that was overlooked:
+    states, what a current could dissipate that the residuals hide, and what one could that was undetected:
     by so much the rate may be larger, but not smaller. Where the noise of the model is not that of the data
     by more than chance, the rate is as uncertain as that, relatively. Over draws from e^-V the spread holds
     what V could be that the data do not exclude, too.
@@ -140,19 +140,19 @@ def entropy_production(
     spread = np.mean(odd**2)
     if not over_recorded:
         # V says where the system would be: what the data do not call for in it they need not exclude.
-        base = own if ensemble.bendable is None else Coefficients.of(ensemble.bendable.unit)
-        spread = max(spread, np.mean(mean_rates(ensemble.loose, base)[0] ** 2))
+        base = own if ensemble.full is None else Coefficients.of(ensemble.full.unit)
+        spread = max(spread, np.mean(mean_rates(ensemble.wide, base)[0] ** 2))
     # What is put back for the priors is what they say of currents that the data do not show: as uncertain
     # as it is large.
     put_back = even.mean() - noise.mean()
-    parts = [np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.unseen, ensemble.overlooked]
+    parts = [np.sqrt(spread), np.std(even), put_back, monte_carlo, ensemble.hidden, ensemble.undetected]
     if not over_recorded:
-        rate += ensemble.missed[0]
-        parts.append(ensemble.missed[1])
+        rate += ensemble.correction[0]
+        parts.append(ensemble.correction[1])
     # s = f . M^-1 f: where M is off by a part of itself, so is the rate.
-    parts.append(ensemble.noise_off * rate)
+    parts.append(ensemble.noise_error * rate)
     result = reached if ensemble.result.successful else ensemble.result
-    return Estimate(float(rate), hypot(*map(float, parts)), result, upward=ensemble.overlooked)
+    return Estimate(float(rate), hypot(*map(float, parts)), result, upward=ensemble.undetected)
 
 
 def error_of_mean(values: np.ndarray, changes: np.ndarray, total_time: float) -> float:

@@ -1,19 +1,16 @@
-"""Training state on disk: written atomically, resumed bit for bit."""
+"""The state of a run on disk: written atomically, resumed bit for bit."""
 
 import hashlib
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import PyTree
 
 from .._checks import InputError
 from ..data import Transitions
 from ..models.container import Container
-from ..models.files import weights, with_weights
-from .history import EpochRecord
 
 # Writing takes milliseconds; more often than this would only wear the disk.
 SECONDS_BETWEEN_WRITES = 2.0
@@ -35,33 +32,18 @@ class CheckpointFile:
     fingerprint: str
     written: float = 0.0
 
-    def write(self, tree: PyTree, history: list[EpochRecord], *, at_once: bool = False) -> None:
-        """Save the state after the last epoch of `history`, unless the last write was a moment ago."""
+    def write(self, header: dict[str, Any], arrays: list[np.ndarray], *, at_once: bool = False) -> None:
+        """Save words, numbers and arrays, unless the last write was a moment ago."""
         if not at_once and time.monotonic() - self.written < SECONDS_BETWEEN_WRITES:
             return
-        header = {"fingerprint": self.fingerprint, "history": [asdict(record) for record in history]}
-        Container("checkpoint", header, weights(tree)).write(self.path)
+        Container("checkpoint", {"fingerprint": self.fingerprint, "state": header}, arrays).write(self.path)
         self.written = time.monotonic()
 
-    def write_raw(self, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
-        """Save words and arrays."""
-        Container("checkpoint", {"fingerprint": self.fingerprint, "leg": header}, arrays).write(self.path)
-
-    def read_raw(self) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """The saved words and arrays."""
-        container = self._opened()
-        return container.header["leg"], container.arrays
-
-    def read(self, skeleton: PyTree) -> tuple[PyTree, list[EpochRecord]]:
-        """The saved state and history."""
-        container = self._opened()
-        history = [EpochRecord(**record) for record in container.header["history"]]
-        return with_weights(skeleton, container.arrays, str(self.path)), history
-
-    def _opened(self) -> Container:
+    def read(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """What was saved last."""
         container = Container.read(self.path, "checkpoint")
         if container.header.get("fingerprint") != self.fingerprint:
             raise InputError(
                 f"'{self.path}' belongs to other data or settings; resume with the same, or start anew."
             )
-        return container
+        return container.header["state"], container.arrays

@@ -1,6 +1,7 @@
 """From trajectories to a model."""
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import overload
@@ -12,10 +13,12 @@ from ..likelihood import AbstractLikelihood
 from ..models import Architecture
 from ..models.architecture import Circulation
 from ..models.files import weights
+from .by_adam import fit_by_adam, fit_from_random_weights
+from .by_search import fit_by_search
 from .checkpoint import CheckpointFile, fingerprint
-from .plan import Plan
+from .problem import Problem
 from .records import Fit, M, Trained
-from .task import Task
+from .solvers.plan import Plan
 from .trainable import Trainable
 
 
@@ -101,7 +104,13 @@ def fit(
         file = CheckpointFile(Path(checkpoint), fingerprint(data.transitions(), *settings))
     keep_programs()
     make_room()
-    task = Task(data, seed, architecture, likelihood, plan, file, resume, progress)
+    begun = time.monotonic()
+    problem = Problem.of(data, architecture, likelihood, seed)
+    how = {"file": file, "resume": resume, "progress": progress}
     if isinstance(architecture, Trainable):
-        return task.from_random_weights()
-    return task.by_adam() if architecture.trains_hidden_layers else task.by_search()
+        fitted = fit_from_random_weights(problem, architecture, plan or Plan(), **how)
+    elif architecture.trains_hidden_layers:
+        fitted = fit_by_adam(problem, architecture, plan or Plan(), **how)
+    else:
+        fitted = fit_by_search(problem, architecture, **how)
+    return replace(fitted, seconds=time.monotonic() - begun)

@@ -11,7 +11,7 @@ from .._programs import compiled
 from ..data import Trajectories
 from ..dynamics import AbstractDrift
 from ..likelihood.mean_increment import flow
-from .records import Trained
+from .records import AbstractFit
 
 # Of consecutive pairs, which are not independent.
 BLOCKS = 100
@@ -38,14 +38,14 @@ class HeldOutError:
         return f"{self.error:.5g} +- {self.standard_error:.1g} ({self.pairs:,} pairs)"
 
 
-def held_out_error(model: AbstractDrift | Trained, data: Trajectories | None = None) -> HeldOutError:
+def held_out_error(model: AbstractDrift | AbstractFit, data: Trajectories | None = None) -> HeldOutError:
     """How well the flow of a model's drift predicts increments, for models with noise and without.
 
     Args:
         model: A fit, or any model or known dynamics with a drift.
         data: Trajectories that took no part in training; of a fit its own test part by default.
     """
-    if isinstance(model, Trained):
+    if isinstance(model, AbstractFit):
         model, data = model.model, model.test if data is None else data
     if not isinstance(model, AbstractDrift):
         fail("model", "a fit or a model with a drift", type(model).__name__)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +15,10 @@ from ..data import Scaling
 from ..dynamics import AbstractEquation, matrix_divergence, solve_lower
 from ..models import Architecture
 from ..thermodynamics import Estimate
-from .linear_start import LinearModel, start_from_linear
-from .plan import Plan
-from .stages import Descent, PotentialStage, member, stacked
+from .objectives import PotentialObjective
+from .regression.linear import LinearModel, start_from_linear
+from .solvers.adam import Adam, member, stacked
+from .solvers.plan import Plan
 
 PLAN = Plan(steps=2000, batch=1024, learning_rate=5e-3, steps_per_epoch=500)
 
@@ -45,7 +47,7 @@ def solve_for_potential(
     plan: Plan = PLAN,
     seed: int = 0,
 ) -> KnownEquation:
-    """V by the variational principle of `PotentialStage`, with the exact f and M: no data, no noise.
+    """V by the variational principle of `PotentialObjective`, with the exact f and M: no data, no noise.
 
     The network begins as the Gaussian of the states' covariance, or as a potential that is known if that is
     nearer.
@@ -79,10 +81,11 @@ def solve_for_potential(
     examples, held_out = (
         tuple(part[None, k] for part in (unit, pull, root)) for k in (slice(last, None), slice(0, last))
     )
-    descent = Descent(PotentialStage(), plan)
-    models, _ = descent(stacked([model]), examples, held_out, key)
+    adam = Adam(PotentialObjective(), plan)
+    models, _ = adam.train_all(stacked([model]), examples, held_out, key)
     # Too low where V was found, too high elsewhere, by the same amount to leading order.
-    seen, losses = (descent.losses(models, each)[0] for each in (examples, held_out))
+    learned = eqx.partition(models, eqx.is_array)
+    seen, losses = (adam.losses_of_all(*learned, each)[0] for each in (examples, held_out))
     V = member(models.potential_component, 0)
     gradients = (np.asarray(_gradients(V, unit[:last]), np.float64) + beyond[:last]) / scale
     rate = Estimate(float(seen.mean() + losses.mean()) / 2, float(losses.std() / len(states) ** 0.5))
@@ -90,7 +93,7 @@ def solve_for_potential(
 
 
 def _distance(pull, root, dV: np.ndarray) -> float:
-    """What `PotentialStage` minimises, of gradients."""
+    """What `PotentialObjective` minimises, of gradients."""
     return float(
         jnp.mean(jnp.sum((pull + jnp.einsum("nd,nde->ne", jnp.asarray(dV, pull.dtype), root)) ** 2, 1))
     )

@@ -1,6 +1,7 @@
 """What training hands back."""
 
-from dataclasses import dataclass
+import abc
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from .._types import Result
@@ -8,20 +9,20 @@ from ..data import Trajectories
 from ..dynamics import AbstractDrift
 from ..likelihood import AbstractLikelihood
 from ..models import Ensemble, Model
-from .gains import Gain
+from .checks.verdicts import Checks
 from .history import EpochRecord
-from .verdicts import Checks
+from .regression.gains import Gain
 
 M = TypeVar("M", bound=AbstractDrift)
 
 
 @dataclass(frozen=True)
-class Trained(Generic[M]):
+class AbstractFit(abc.ABC, Generic[M]):
     """A trained model of any kind, and how it came about.
 
     Attributes:
         model: In the user's coordinates and time unit.
-        history: One record an epoch (or a leg of the search); the first is the start.
+        history: One record an epoch (or a stage of the search); the first is the start.
         result: `ok`, `still_improving`, `coarse`, `interrupted`, `not_finite`, or the check that failed:
             `drift`, `noise`, `memory`, `tails`, `not_stationary`, `work`, `density`.
         seconds: Wall time of the training.
@@ -37,12 +38,12 @@ class Trained(Generic[M]):
     model: M
     history: tuple[EpochRecord, ...]
     result: Result
-    seconds: float
     test_loss: float
     kept: EpochRecord
     likelihood: AbstractLikelihood
     test: Trajectories
     total_time: float
+    seconds: float = field(default=0.0, kw_only=True)
 
     def __repr__(self) -> str:
         epochs = f"{self.history[-1].epoch} epochs, kept {self.kept.epoch}"
@@ -51,8 +52,13 @@ class Trained(Generic[M]):
 
 
 @dataclass(frozen=True, repr=False)
-class Fit(Trained[Model]):
-    """A model of ours and how it came about. See `Trained` for what all fits have.
+class Trained(AbstractFit[M]):
+    """A model other than ours, and how it came about. See `AbstractFit`."""
+
+
+@dataclass(frozen=True, repr=False)
+class Fit(AbstractFit[Model]):
+    """A model of ours and how it came about. See `AbstractFit` for what all fits have.
 
     Epoch 0 of `history`, the linear start, stays where the data do not call for more: what data do not call
     for is noise.
@@ -61,7 +67,7 @@ class Fit(Trained[Model]):
         ensemble: The model and what else the data could have given.
         start: How the linear start went.
         refined: The model with the best trained weights, whether they were kept or not.
-        tests: Whether the drift bends and the noise varies, as far as the model takes it up.
+        tests: Whether the drift is nonlinear and the noise varies, as far as the model takes it up.
         checks: What transitions that took no part say of the model, one verdict a line; `result` is `ok` only
             if all pass.
     """

@@ -24,7 +24,7 @@ def rows_of_each(ids: np.ndarray) -> list[np.ndarray]:
 def rows_by_length(lengths: np.ndarray, count: int) -> list[np.ndarray]:
     """The rows of trajectories that lie behind one another."""
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
-        fail("lengths", "the number of frames of each trajectory", f"an array {_told(lengths)}")
+        fail("lengths", "the number of frames of each trajectory", f"an array {_information_shares(lengths)}")
     if sum(lengths.tolist()) != count:
         fail("lengths", f"numbers that add up to the {count} frames in the file", f"{sum(lengths.tolist())}")
     return np.split(np.arange(count), np.cumsum(lengths)[:-1])
@@ -41,7 +41,7 @@ def gather(
 ) -> Trajectories:
     """Trajectories of the given rows of `states`, with their own time stamps if there are any."""
     if stamps is not None and stamps.shape != (len(states),):
-        fail("times", f"one for each of the {len(states)} frames", f"an array {_told(stamps)}")
+        fail("times", f"one for each of the {len(states)} frames", f"an array {_information_shares(stamps)}")
     times = None if stamps is None else [stamps[r] for r in rows]
     step = dt if stamps is None else None
     data = Trajectories.from_arrays([states[r] for r in rows], step, times, **described)
@@ -50,5 +50,5 @@ def gather(
     return replace(data, origins=tuple(int(origins[k]) for k in data.origins))
 
 
-def _told(array: np.ndarray) -> str:
+def _information_shares(array: np.ndarray) -> str:
     return f"of shape {array.shape} and type {array.dtype}"

@@ -1,0 +1,1 @@
+"""What a fit assumes, asked of the data."""

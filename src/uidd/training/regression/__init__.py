@@ -1,0 +1,1 @@
+"""Least squares of increments and residuals: where a fit starts, and what it leaves."""

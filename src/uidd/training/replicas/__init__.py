@@ -1,0 +1,1 @@
+"""The same system learned several times over from independent data."""

@@ -1,0 +1,1 @@
+"""From the linear start to the networks that the data call for."""

@@ -1,0 +1,1 @@
+"""How coefficients and weights move: Gauss-Newton steps with priors, and Adam."""
