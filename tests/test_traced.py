@@ -29,7 +29,7 @@ squared.__module__ = "uidd.somewhere"  # as if it were ours
 
 @pytest.fixture
 def network():
-    drawn = Network.drawn(2, 1, 8, (1.0,), key=jax.random.key(0))
+    drawn = Network.drawn(2, 1, 8, (1.0,))
     return eqx.tree_at(lambda n: n.readout, drawn, (jnp.ones((8, 1)), jnp.zeros(1)))
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_number_and_the_shape_of_numbers_make_another_program(tmp_pat
     z = jnp.array([0.3, -0.2])
     first = read_from(tmp_path)(network, z, 2)[0]
     assert read_from(tmp_path)(network, z, 3)[0] == pytest.approx(np.asarray(first) ** 1.5, rel=1e-6)
-    wider = Network.drawn(2, 1, 9, (1.0,), key=jax.random.key(0))
+    wider = Network.drawn(2, 1, 9, (1.0,))
     assert read_from(tmp_path)(wider, z, 2)[0] == 0
     assert TRACED == [2, 3, 2] and len(files(tmp_path)) == 3
     with jax.enable_x64(True):

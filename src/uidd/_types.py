@@ -15,7 +15,7 @@ __all__ = ["Matrix", "Result", "Scalar", "State"]
 class Result:
     """How a computation ended: a short code for programs, a sentence for people.
 
-    `ok` is the only code that means success. A result equals its code:
+    `ok` is the only code that means success. A result equals its code, and every other with that code:
 
     >>> Result("not_mixed", "The chains disagree.") == "not_mixed"
     True
@@ -30,9 +30,7 @@ class Result:
         return self.code == "ok"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Result):
-            return (self.code, self.message) == (other.code, other.message)
-        return self.code == other
+        return self.code == (other.code if isinstance(other, Result) else other)
 
     def __hash__(self) -> int:
         return hash(self.code)

@@ -201,7 +201,7 @@ def test_every_specification_knows_what_it_is_without_networks(spec, plain):
 def test_drawn_units_are_steps_of_their_scale_near_the_data_and_no_two_are_alike(
     dimension, width, scales, x64
 ):
-    network = Network.drawn(dimension, 2, width, scales, key=jax.random.key(0))
+    network = Network.drawn(dimension, 2, width, scales)
     (A, a), (R, r) = *network.hidden, network.readout
     assert A.shape == (dimension, width) and not R.any() and not r.any()
     of_unit = network.scale_of_unit
@@ -219,7 +219,7 @@ def test_drawn_units_are_steps_of_their_scale_near_the_data_and_no_two_are_alike
 
 def test_drawn_units_have_the_size_of_their_scale():
     """|A|^2 is scale^2 on average: 1000 Sobol points are nearer than 5 standard errors of random ones."""
-    network = Network.drawn(3, 1, 2000, (0.3, 3.0), key=jax.random.key(0))
+    network = Network.drawn(3, 1, 2000, (0.3, 3.0))
     squares = np.sum(np.asarray(network.hidden[0][0]) ** 2, axis=0).reshape(2, -1)
     expected = np.array([0.3, 3.0]) ** 2
     assert (np.abs(squares.mean(axis=1) / expected - 1) < 5 * (2 / 3 / 1000) ** 0.5).all()

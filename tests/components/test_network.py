@@ -28,7 +28,7 @@ def check_jacobian(network, z, quickly):
 
 @pytest.mark.parametrize("name", sorted(ACTIVATIONS))
 def test_the_jacobian_equals_jacfwd_for_every_activation(name, x64, fresh_seed, with_random_weights, quickly):
-    network = with_random_weights(lambda key: Network(3, 4, (7, 5), name, key=key), fresh_seed)
+    network = with_random_weights(lambda key: Network.random(3, 4, (7, 5), name, key=key), fresh_seed)
     check_jacobian(network, states(3, fresh_seed), quickly)
 
 
@@ -37,14 +37,16 @@ def test_the_jacobian_equals_jacfwd_for_every_activation(name, x64, fresh_seed, 
 def test_the_jacobian_equals_jacfwd_in_every_dimension_and_depth(
     dimension, widths, x64, fresh_seed, with_random_weights, quickly
 ):
-    network = with_random_weights(lambda key: Network(dimension, 3, widths, "tanh", key=key), fresh_seed)
+    network = with_random_weights(
+        lambda key: Network.random(dimension, 3, widths, "tanh", key=key), fresh_seed
+    )
     check_jacobian(network, states(dimension, fresh_seed), quickly)
 
 
 def test_a_network_starts_at_the_given_constant_and_can_leave_it(
     x64, fresh_seed, with_random_weights, quickly
 ):
-    network = with_random_weights(lambda key: Network(3, 2, (8, 8), "tanh", key=key), fresh_seed)
+    network = with_random_weights(lambda key: Network.random(3, 2, (8, 8), "tanh", key=key), fresh_seed)
     values = np.array([0.7, -1.3])
     z = states(3, fresh_seed)
     started = quickly(network.starting_at)(values)
@@ -57,7 +59,7 @@ def test_a_network_starts_at_the_given_constant_and_can_leave_it(
 @pytest.mark.parametrize("widths", [(), (5,), (5, 4), (5, 4, 3)])
 def test_contracted_and_hidden_jacobians_equal_those_by_automatic_differentiation(widths, x64):
     """q_i = sum_ja weights_ija J_ja, and J = (Jacobian of the last hidden layer) R, at every depth."""
-    network = Network(3, 2, widths, "tanh", key=jax.random.key(0))
+    network = Network.random(3, 2, widths, "tanh", key=jax.random.key(0))
     z, weights = jnp.array([0.3, -0.2, 0.5]), np.random.default_rng(0).standard_normal((4, 3, 2))
     jacobian = jax.jacfwd(network)(z).T
     value, contracted = network.with_derivatives(z, weights)
@@ -69,7 +71,7 @@ def test_contracted_and_hidden_jacobians_equal_those_by_automatic_differentiatio
 
 def test_derivatives_of_outputs_along_directions_of_their_own_equal_those_of_the_jacobian(x64):
     """d_a value_a = sum_j J_ja direction_ja, for several sets of directions at once."""
-    network = Network(3, 4, (6,), "tanh", key=jax.random.key(0))
+    network = Network.random(3, 4, (6,), "tanh", key=jax.random.key(0))
     z, directions = jnp.array([0.3, -0.2, 0.5]), np.random.default_rng(0).standard_normal((2, 3, 4))
     value, found = network.with_own_derivatives(z, *directions)
     np.testing.assert_allclose(value, network(z), rtol=1e-12)

@@ -1,5 +1,8 @@
 """Equations and models that tests in several rooms put in the place of learned ones."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import jax
 import numpy as np
 
@@ -37,3 +40,28 @@ def linear_model(dissipation, circulation, stiffness, scaling: Scaling) -> Model
     architecture = Architecture(Quadratic(width=0), Constant("full"), Uniform("full"))
     built = architecture.build(len(stiffness), key=jax.random.key(0))
     return Model(start_from_linear(built, linear, key=jax.random.key(1)), architecture, scaling)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What a quadratic model needs of `Coefficients`: the group of each (-1: none), and whose it is."""
+
+    group: np.ndarray
+    group_owner: tuple[int, ...] = ()
+    usual: float = 1.0
+
+    @cached_property
+    def groups(self):
+        return int(self.group.max()) + 1
+
+    @property
+    def penalised(self):
+        return self.group >= 0
+
+    @property
+    def usual_precision(self):
+        return np.full(self.groups, self.usual)
+
+    def __post_init__(self):
+        owner = self.group_owner or np.zeros(self.groups, int)
+        object.__setattr__(self, "group_owner", np.asarray(owner))

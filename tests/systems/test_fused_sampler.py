@@ -12,9 +12,10 @@ import pytest
 import scipy.stats
 
 from uidd.systems import SamplerEquation, sgld, sgld_ica, sgld_least_squares
-from uidd.systems.samplers import fused
+from uidd.systems.samplers import sampler as sampler_module
 from uidd.systems.samplers.forces import residual_gradient
 from uidd.systems.samplers.generator import generator, words, ziggurat
+from uidd.systems.samplers.sampler import kernel_of
 
 SEED = 0
 PLACES = [(1, True), (8, True), (8, False), (40, True), (40, False), (64, False), (None, True)]
@@ -26,7 +27,7 @@ def plainly(monkeypatch):
 
     def run(sampler, *args, **kwargs):
         with monkeypatch.context() as patch:
-            patch.setattr(fused, "applies", lambda _: False)
+            patch.setattr(sampler_module, "kernel_of", lambda _: None)
             return sampler.run(*args, **kwargs)
 
     return run
@@ -44,14 +45,14 @@ def products(x):
 
 def test_it_serves_least_squares_in_single_precision_only():
     sampler = sgld_least_squares(8)
-    assert fused.applies(sampler)
-    assert fused.applies(sgld_least_squares(None, "paper"))
-    assert not fused.applies(sgld_ica(8))
-    assert not fused.applies(replace(sampler, common=lambda z: -z))
-    assert not fused.applies(replace(sampler, noise=lambda z: jnp.eye(12)))
-    assert not fused.applies(sgld(lambda z, x: z - x[0], sampler.data, 8, 0.01, dimension=12))
+    assert kernel_of(sampler) is not None
+    assert kernel_of(sgld_least_squares(None, "paper")) is not None
+    assert kernel_of(sgld_ica(8)) is None
+    assert kernel_of(replace(sampler, common=lambda z: -z)) is None
+    assert kernel_of(replace(sampler, noise=lambda z: jnp.eye(12))) is None
+    assert kernel_of(sgld(lambda z, x: z - x[0], sampler.data, 8, 0.01, dimension=12)) is None
     with jax.enable_x64(True):
-        assert not fused.applies(sgld_least_squares(8))
+        assert kernel_of(sgld_least_squares(8)) is None
 
 
 def test_importing_systems_does_not_import_numba():
@@ -122,7 +123,7 @@ def test_other_sizes_have_the_moments_of_the_equation(shape, replacement):
     sampler = sgld(
         residual_gradient, (A, v), batch_size, 0.01, 0.1, dimension=shape[1], replacement=replacement
     )
-    assert fused.applies(sampler)
+    assert kernel_of(sampler) is not None
     z = np.full(shape[1], 0.5, np.float32)
     change = sampler.run(30_000, 1, start=z, seed=SEED).increment[:, 0].astype(float)
     equation = SamplerEquation(sampler)

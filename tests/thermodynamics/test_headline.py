@@ -1,6 +1,7 @@
 """The bias of the rate and its error, against what they are for a rate that is known in closed form."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -89,11 +90,7 @@ def test_a_constant_beside_its_network_counts_only_as_far_as_the_network_does_no
     component = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2])
     penalised = np.array([0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1], bool)
 
-    class Weights:
-        pass
-
-    weights = Weights()
-    weights.component, weights.penalised = component, penalised
+    weights = SimpleNamespace(component=component, penalised=penalised)
     L = np.where(penalised, 0.5, 0.0)
     C = np.linalg.inv(F + np.diag(L))
     draws = generator.multivariate_normal(np.zeros(12), C, size=40_000)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from stand_ins import Groups
 from uidd.training.ensemble import widest
 from uidd.training.solvers.gauss_newton import Solution
 from uidd.training.solvers.group_evidence import GroupEvidence
@@ -15,14 +16,7 @@ from uidd.training.undetected import share_of_currents
 EACH = 30
 
 
-class Weights:
-    """Two groups of V's and one of W's."""
-
-    group = np.repeat([0, 1, 2], EACH)
-    groups = 3
-    penalised = np.ones(3 * EACH, bool)
-    usual_precision = np.array([0.1, 0.1, 0.1])
-    group_owner = np.array([0, 0, 2])
+GROUPS = Groups(np.repeat([0, 1, 2], EACH), (0, 0, 2), 0.1)
 
 
 def switched_off(information):
@@ -35,7 +29,7 @@ def switched_off(information):
 @pytest.mark.parametrize("information", [10.0, 1e4])
 def test_a_width_is_excluded_at_so_many_nats(information):
     """Scores of zero: the evidence is -k log(1 + S / l) / 2, which is -9 at l = S / (e^(18 / k) - 1)."""
-    found = widest(Weights, switched_off([information, 1e-3, information]))
+    found = widest(GROUPS, switched_off([information, 1e-3, information]))
     expected = information / (np.exp(2 * LOG_PRIOR_ODDS / EACH) - 1)
     assert found[0] == pytest.approx(expected, rel=0.01)
     # What the data know nothing of is as wide as usual, and W stays as it is.
@@ -44,7 +38,7 @@ def test_a_width_is_excluded_at_so_many_nats(information):
 
 def test_what_is_wider_than_usual_stays():
     wide = replace(switched_off([10.0, 10.0, 10.0]), precision=np.array([0.01, 0.1, 0.01]))
-    np.testing.assert_array_equal(widest(Weights, wide), wide.precision)
+    np.testing.assert_array_equal(widest(GROUPS, wide), wide.precision)
 
 
 def test_the_largest_evidence_may_be_at_a_width_of_its_own():

@@ -95,8 +95,8 @@ class GFINN(Trainable[BaselineModel]):
         keys = jax.random.split(key, 6)
         cube = (dimension, dimension, dimension)
         return GenericDrift(
-            Network(dimension, 1, self.widths, "tanh", key=keys[0]),
-            Network(dimension, 1, self.widths, "tanh", key=keys[1]),
+            Network.random(dimension, 1, self.widths, "tanh", key=keys[0]),
+            Network.random(dimension, 1, self.widths, "tanh", key=keys[1]),
             jax.random.normal(keys[2], cube) / dimension**0.5,
             jax.random.normal(keys[3], cube) / dimension**0.5,
             self.reversible.build(dimension, key=keys[4]),

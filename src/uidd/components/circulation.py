@@ -277,18 +277,18 @@ class Drawn:
         if not pairs:
             return NoCirculation()
         if dimension <= MOST_WITH_CURRENTS:
-            network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
-            finer = Network.drawn(dimension, len(pairs), self.width, CURRENT_SCALES, dense=True, key=key)
+            network = Network.drawn(dimension, len(pairs), self.width, self.scales)
+            finer = Network.drawn(dimension, len(pairs), self.width, CURRENT_SCALES, dense=True)
             reference = Quadratic().build(dimension, key=key)
             fields, currents = FieldCirculation(network, pairs), FieldCirculation(finer, pairs)
             return CurrentCirculation(fields, currents, reference, jnp.zeros(1))
         if dimension <= 5:
-            network = Network.drawn(dimension, len(pairs), self.width, self.scales, key=key)
+            network = Network.drawn(dimension, len(pairs), self.width, self.scales)
             return FieldCirculation(network, pairs)
-        network_key, plane_key = jax.random.split(key)
+        _, plane_key = jax.random.split(key)
         planes = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
         width = max(1, min(self.width, MOST_READOUTS // dimension))
-        network = Network.drawn(dimension, dimension, width, self.scales, key=network_key)
+        network = Network.drawn(dimension, dimension, width, self.scales)
         return PlaneCirculation(ConstantCirculation(jnp.zeros(len(pairs)), pairs), network, planes)
 
 
@@ -327,7 +327,9 @@ def _fields(spec: Tridiagonal | Full, dimension: int, key: PRNGKeyArray) -> Abst
     pairs = spec.pairs(dimension)
     if not pairs:
         return NoCirculation()
-    return FieldCirculation(Network(dimension, len(pairs), spec.widths, spec.activation, key=key), pairs)
+    return FieldCirculation(
+        Network.random(dimension, len(pairs), spec.widths, spec.activation, key=key), pairs
+    )
 
 
 def _weighted_sum(basis: Float[np.ndarray, "D D p"], H: Float[Array, " p"]) -> Matrix:

@@ -200,8 +200,10 @@ class Triangular:
         strict_key, diagonal_key = jax.random.split(key)
         count = dimension * (dimension - 1) // 2
         return TriangularDiffusion(
-            strict=Network(dimension, count, self.widths, self.activation, key=strict_key) if count else None,
-            diagonal=Network(dimension, dimension, self.widths, self.activation, key=diagonal_key),
+            strict=Network.random(dimension, count, self.widths, self.activation, key=strict_key)
+            if count
+            else None,
+            diagonal=Network.random(dimension, dimension, self.widths, self.activation, key=diagonal_key),
         )
 
 
@@ -222,14 +224,12 @@ class Varying:
 
     def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractDiffusion:
         """Drawn units with a zero readout."""
-        keys, width = jax.random.split(key), max(1, min(self.width, MOST_READOUTS // dimension))
-        fields = [
-            Network.drawn(dimension, n, width, self.scales, key=k)
-            for n, k in zip((dimension, dimension * (dimension - 1) // 2), keys, strict=True)
-        ]
+        width = max(1, min(self.width, MOST_READOUTS // dimension))
+        counts = dimension, dimension * (dimension - 1) // 2
+        diagonal, strict = (Network.drawn(dimension, n, width, self.scales) for n in counts)
         if dimension > 3:
-            return ScaledDiffusion(Constant("full").build(dimension, key=key), fields[0])
-        return TriangularDiffusion(strict=fields[1] if dimension > 1 else None, diagonal=fields[0])
+            return ScaledDiffusion(Constant("full").build(dimension, key=key), diagonal)
+        return TriangularDiffusion(strict=strict if dimension > 1 else None, diagonal=diagonal)
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,11 @@ class Network(eqx.Module):
     activation: str = eqx.field(static=True)
     scales: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(
-        self,
-        dimension: int,
-        outputs: int,
-        widths: Sequence[int],
-        activation: str,
-        *,
-        scales: tuple[float, ...] = (1.0,),
-        key: PRNGKeyArray,
-    ):
+    @classmethod
+    def random(
+        cls, dimension: int, outputs: int, widths: Sequence[int], activation: str, *, key: PRNGKeyArray
+    ) -> "Network":
+        """Layers of random weights, all of which are to be trained."""
         sizes = [dimension, *widths, outputs]
         shapes = list(pairwise(sizes))
         # One draw for all layers: many small ones would take seconds to compile.
@@ -46,28 +41,17 @@ class Network(eqx.Module):
             layers.append((matrix.reshape(a, b) / a**0.5, bias / a**0.5))
             used += a * b + b
         *hidden, readout = layers
-        self.hidden = tuple(hidden)
-        self.readout = readout
-        self.activation = activation
-        self.scales = scales
+        return cls(tuple(hidden), readout, activation, (1.0,))
 
     @classmethod
     def drawn(
-        cls,
-        dimension: int,
-        outputs: int,
-        width: int,
-        scales: Sequence[float],
-        *,
-        dense: bool = False,
-        key: PRNGKeyArray,
+        cls, dimension: int, outputs: int, width: int, scales: Sequence[float], *, dense: bool = False
     ) -> "Network":
-        """One hidden layer of tanh `steps`, and a zero readout."""
-        A, a = cls.steps(dimension, width, scales, dense=dense)
-        network = cls(dimension, outputs, (width,), "tanh", scales=tuple(scales), key=key)
-        hidden = tuple(jnp.asarray(part, jnp.result_type(float)) for part in (A, a))
-        network = eqx.tree_at(lambda n: n.hidden, network, (hidden,))
-        return network.starting_at(jnp.zeros(outputs))
+        """One hidden layer of tanh `steps`, the same every time, and a zero readout."""
+        steps = cls.steps(dimension, width, scales, dense=dense)
+        A, a = (jnp.asarray(part, jnp.result_type(float)) for part in steps)
+        readout = jnp.zeros((width, outputs), A.dtype), jnp.zeros(outputs)
+        return cls(((A, a),), readout, "tanh", tuple(scales))
 
     @classmethod
     def steps(

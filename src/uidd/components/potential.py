@@ -240,7 +240,7 @@ class Quadratic:
         S, c = jnp.eye(dimension), jnp.zeros(dimension)
         if not self.width:
             return QuadraticPotential(S, c, None, self.least)
-        network = Network.drawn(dimension, 1, self.width, self.scales, dense=True, key=key)
+        network = Network.drawn(dimension, 1, self.width, self.scales, dense=True)
         bumps = Bumps.drawn(dimension, self.bumps, self.bump_scale)
         wells = Mixture.absent(dimension, self.wells)
         nonlinear = NonlinearPart(Polynomial.zero(dimension), network, bumps, wells)
@@ -268,7 +268,7 @@ class SumOfSquares:
         network_key, slope_key = jax.random.split(key)
         count = max(self.components, dimension)
         return SumOfSquaresPotential(
-            network=Network(dimension, count, self.widths, self.activation, key=network_key),
+            network=Network.random(dimension, count, self.widths, self.activation, key=network_key),
             slopes=jax.random.normal(slope_key, (count, dimension)) / count**0.5,
             b1=self.b1,
             b2=self.b2,

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from .._types import Matrix, Scalar, State
+from .divergence import matrix_divergence
 
 
 class AbstractDrift(eqx.Module):
@@ -38,6 +39,10 @@ class AbstractEquation(AbstractDrift):
         sigma = self.diffusion(z)
         return sigma @ sigma.T / 2
 
+    def dissipation_divergence(self, z: State) -> State:
+        """(div M)_i = sum_j d_j M_ij, by the full Jacobian of M."""
+        return matrix_divergence(self.dissipation, z)
+
     def drift(self, z: State) -> State:
         """f(z)."""
         return self.drift_and_diffusion(z)[0]
@@ -57,10 +62,6 @@ class AbstractDynamics(AbstractEquation):
     @abc.abstractmethod
     def circulation(self, z: State) -> Matrix:
         """W(z), antisymmetric."""
-
-    @abc.abstractmethod
-    def dissipation_divergence(self, z: State) -> State:
-        """(div M)_i = sum_j d_j M_ij."""
 
     @abc.abstractmethod
     def circulation_divergence(self, z: State) -> State:

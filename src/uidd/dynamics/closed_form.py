@@ -30,10 +30,6 @@ class ClosedFormDynamics(AbstractDynamics):
         """W(z)."""
         return self.direction * self.circulation_function(jnp.asarray(z))
 
-    def dissipation_divergence(self, z: State) -> State:
-        """div M by the full Jacobian of M."""
-        return matrix_divergence(self.dissipation, z)
-
     def circulation_divergence(self, z: State) -> State:
         """div W by the full Jacobian of W."""
         return matrix_divergence(self.circulation, z)

@@ -16,7 +16,6 @@ from .._files import write_atomically, write_json
 from ..models import environment
 from ..sampling import maximum_mean_discrepancy
 from ..systems import SamplerEquation, small_step_limit, stationary_states
-from ..systems.samplers.forces import is_least_squares
 from ..thermodynamics import (
     CrossFitted,
     cross_fitted_entropy_production,
@@ -138,7 +137,7 @@ def _exact(
         "fisher_exact": float(gaps.mean()),
         "fisher_exact_error": float(gaps.std() / len(gaps) ** 0.5),
     }
-    if is_least_squares(sampler):
+    if sampler.least_squares is not None:
         limit = small_step_limit(sampler)
         found["limit"] = limit.entropy_production_rate
         found["fisher_limit"] = limit.relative_fisher_information

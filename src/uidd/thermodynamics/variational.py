@@ -13,8 +13,9 @@ from .._checks import fail, numbers, whole_number
 from .._programs import compiled
 from .._types import State
 from ..components import HermiteProducts
-from ..dynamics import AbstractEquation, matrix_divergence, solve_lower
+from ..dynamics import AbstractEquation, solve_lower
 from .records import Estimate
+from .variational_form import force_and_root, normal_equations
 
 MOST_TERMS = 4000
 CHUNK = 512
@@ -146,13 +147,10 @@ def _quadratic_form(equation: AbstractEquation, basis: _Basis, states: np.ndarra
 @compiled
 def _sums(equation, basis, states, weights):
     def one(z):
-        f, sigma = equation.drift_and_diffusion(z)
-        h = f - matrix_divergence(equation.dissipation, z)
-        G = basis.gradients(z)
-        root = sigma / 2**0.5
-        return jnp.sum(solve_lower(root, h) ** 2), G @ h, G @ root
+        h, root = force_and_root(equation, z)
+        return basis.gradients(z), h, root, jnp.sum(solve_lower(root, h) ** 2)
 
-    constants, products, roots = jax.vmap(one)(states)
-    scaled = (roots * weights[:, None, None]).transpose(1, 0, 2).reshape(len(roots[0]), -1)
-    K = scaled @ roots.transpose(1, 0, 2).reshape(len(roots[0]), -1).T
-    return weights @ constants, weights @ products, K
+    G, h, root, constants = jax.vmap(one)(states)
+    # Weights are nought or one.
+    K, r = normal_equations(G, weights[:, None] * h, weights[:, None, None] * root)
+    return weights @ constants, r, K

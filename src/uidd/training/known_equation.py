@@ -12,9 +12,10 @@ from .._programs import compiled
 from .._types import Result
 from ..components import SumOfSquares
 from ..data import Scaling
-from ..dynamics import AbstractEquation, matrix_divergence, solve_lower
+from ..dynamics import AbstractEquation
 from ..models import Architecture
 from ..thermodynamics import Estimate
+from ..thermodynamics.variational_form import pull_and_root
 from .objectives import PotentialObjective
 from .regression.linear import LinearModel, start_from_linear
 from .solvers.adam import Adam, member, stacked
@@ -101,12 +102,11 @@ def _distance(pull, root, dV: np.ndarray) -> float:
 
 @compiled
 def _pulls(equation, states, scale):
-    """root^-1 (f - div M) and the root of M, in unit-size coordinates."""
+    """root^-1 (f - div M), which no scale changes, and the root of M in unit-size coordinates."""
 
     def one(z):
-        f, sigma = equation.drift_and_diffusion(z)
-        root = sigma / (2**0.5 * scale[:, None])
-        return solve_lower(root, (f - matrix_divergence(equation.dissipation, z)) / scale), root
+        pull, root = pull_and_root(equation, z)
+        return pull, root / scale[:, None]
 
     return jax.lax.map(one, states, batch_size=2048)
 

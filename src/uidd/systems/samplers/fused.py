@@ -1,59 +1,61 @@
 """Least squares on a CPU: whole chains in one compiled loop, in place of an array operation per iteration."""
 
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import jax
 import numpy as np
 
-from .forces import is_least_squares
 from .generator import generator, words
 
-if TYPE_CHECKING:
-    from .sampler import Run, Sampler
 
+@dataclass(frozen=True)
+class LeastSquaresChains:
+    """z' = z - q mean of (a_i . z - v_i) a_i over a batch + deviation * xi.
 
-def applies(sampler: "Sampler") -> bool:
-    """Whether the kernel can run these chains: least squares, constant noise, single precision, on a CPU."""
-    if not is_least_squares(sampler):
-        return False
-    A, v = sampler.data
-    starts = jax.eval_shape(sampler.start, jax.random.key(0))
-    return (
-        starts.shape == A.shape[1:]
-        and {A.dtype, v.dtype, starts.dtype} == {np.dtype(np.float32)}
-        and jax.default_backend() == "cpu"
-    )
-
-
-def move(sampler: "Sampler", starts: Any, first: int, seed: int, every: int, into: "Run") -> None:
-    """Chains first, first + 1, ... from their starts; what is kept goes to their place in `into`.
-
-    With q = step * scale a chain makes z' = z - w sum_{i in rows} (a_i . z - v_i) a_i - h (H z - c) + noise,
-    where H = A^T A / n and c = A^T v / n. All data are h = q, and a batch is w = q / b. If more than half of
-    the data are in a batch without replacement, the rows are the others: w = -q / b and h = q n / b.
+    Attributes:
+        A: a_i, `(n, D)`.
+        v: v_i, `(n,)`.
+        q: The step times the scale.
+        deviation: Of the noise of one iteration.
+        batch_size: b; None for all data.
+        replacement: Whether a datum can be in a batch twice.
     """
-    A, v = (np.asarray(part, np.float64) for part in sampler.data)
-    n, b, q = len(A), sampler.batch_size, sampler.step * sampler.scale
-    if b is None:
-        rows, w, h = 0, 0.0, q
-    elif sampler.replacement or 2 * b <= n:
-        rows, w, h = b, q / b, 0.0
-    else:
-        rows, w, h = n - b, -q / b, q * n / b
-    assert not callable(sampler.noise)
-    chosen = slice(first, first + len(starts))
-    _kernel(distinct=rows > 0 and not sampler.replacement, many=3 * rows > n)(
-        *(np.ascontiguousarray(part, np.float32) for part in (A, v, _padded(A).T, A.T @ A / n, A.T @ v / n)),
-        *(np.float32(number) for number in (w, h, (sampler.noise * sampler.step) ** 0.5)),
-        rows,
-        np.array(starts, order="C"),  # numba compiles again for arrays that are read only or strided
-        words(seed, first, len(starts)),
-        every,
-        into.start[chosen],
-        into.increment[chosen],
-        into.last[chosen],
-    )
+
+    A: np.ndarray
+    v: np.ndarray
+    q: float
+    deviation: float
+    batch_size: int | None
+    replacement: bool
+
+    def move(self, starts: Any, first: int, seed: int, every: int, *kept: np.ndarray) -> None:
+        """Chains first, first + 1, ... from their starts; states, steps and last states go into `kept`.
+
+        A chain makes z' = z - w sum_{i in rows} (a_i . z - v_i) a_i - h (H z - c) + noise, where
+        H = A^T A / n and c = A^T v / n. All data are h = q, and a batch is w = q / b. If more than half of
+        the data are in a batch without replacement, the rows are the others: w = -q / b and h = q n / b.
+        """
+        A, v = (np.asarray(part, np.float64) for part in (self.A, self.v))
+        n, b, q = len(A), self.batch_size, self.q
+        if b is None:
+            rows, w, h = 0, 0.0, q
+        elif self.replacement or 2 * b <= n:
+            rows, w, h = b, q / b, 0.0
+        else:
+            rows, w, h = n - b, -q / b, q * n / b
+        single = (
+            np.ascontiguousarray(part, np.float32) for part in (A, v, _padded(A).T, A.T @ A / n, A.T @ v / n)
+        )
+        _kernel(distinct=rows > 0 and not self.replacement, many=3 * rows > n)(
+            *single,
+            *(np.float32(number) for number in (w, h, self.deviation)),
+            rows,
+            np.array(starts, order="C"),  # numba compiles again for arrays that are read only or strided
+            words(seed, first, len(starts)),
+            every,
+            *kept,
+        )
 
 
 def _padded(A: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ from ..._checks import fail, numbers, whole_number
 from ..._programs import compiled
 from ..._types import Matrix, State
 from ...data import Transitions
-from . import fused
+from .forces import Negative, residual_gradient
+from .fused import LeastSquaresChains
 
 # Chains that are moved at once: what bounds the memory. An accelerator is not full before there are many.
 CHUNK, CHUNK_ON_ACCELERATOR = 8192, 131_072
@@ -81,6 +82,15 @@ class Sampler(eqx.Module):
         """The same problem with another batch; None for all data."""
         return replace(self, batch_size=known_batch_size(batch_size, self.count))
 
+    @property
+    def least_squares(self) -> tuple[Array, Array] | None:
+        """A and v, if all that is followed is -scale * mean of (a . z - v) a and a noise that is constant."""
+        match self.force, self.data:
+            case Negative(gradient=gradient), (A, v) if gradient is residual_gradient:
+                constant = self.common is None and not callable(self.noise)
+                return (A, v) if constant and A.ndim == 2 and v.shape == A.shape[:1] else None
+        return None
+
     def mean_force(self, z: State, batch: PyTree) -> State:
         """scale * mean of force(z, datum) over the batch + common(z)."""
         mean = self.scale * jnp.mean(jax.vmap(self.force, (None, 0))(z, batch), axis=0)
@@ -137,15 +147,16 @@ class Sampler(eqx.Module):
             np.empty((chains, *state.shape), state.dtype),
             self.step,
         )
-        by_kernel = fused.applies(self)
+        kernel = kernel_of(self)
         chunk = CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
         for first in range(0, chains, chunk):
             chosen = slice(first, min(first + chunk, chains))
             starts, keys = _begun(self.start, _keys(seed, np.arange(chosen.start, chosen.stop)))
             if start is not None:
                 starts = start[chosen]
-            if by_kernel:
-                fused.move(self, starts, first, seed, every, run)
+            if kernel is not None:
+                kept_here = run.start[chosen], run.increment[chosen], run.last[chosen]
+                kernel.move(starts, first, seed, every, *kept_here)
             else:
                 pairs, run.last[chosen] = _moved(self, starts, keys, kept[1], every)
                 run.start[chosen], run.increment[chosen] = pairs
@@ -168,6 +179,21 @@ class Sampler(eqx.Module):
             jax.random.randint(key, (b,), 0, n) if self.replacement else jax.random.permutation(key, n)[:b]
         )
         return jax.tree.map(lambda part: part[chosen], self.data)
+
+
+def kernel_of(sampler: Sampler) -> LeastSquaresChains | None:
+    """The compiled loop for these chains: least squares, constant noise, single precision, on a CPU."""
+    if sampler.least_squares is None or callable(sampler.noise):
+        return None
+    A, v = sampler.least_squares
+    starts = jax.eval_shape(sampler.start, jax.random.key(0))
+    single = {A.dtype, v.dtype, starts.dtype} == {np.dtype(np.float32)}
+    if starts.shape != A.shape[1:] or not single or jax.default_backend() != "cpu":
+        return None
+    q, deviation = sampler.step * sampler.scale, (sampler.noise * sampler.step) ** 0.5
+    return LeastSquaresChains(
+        np.asarray(A), np.asarray(v), q, deviation, sampler.batch_size, sampler.replacement
+    )
 
 
 def known_batch_size(batch_size: int | None, n: int) -> int | None:

@@ -8,7 +8,6 @@ from math import factorial
 import numpy as np
 
 from ..._checks import fail
-from .forces import is_least_squares
 from .sampler import Sampler
 
 MOST_COORDINATES = 48  # tensors of D^4 numbers are held
@@ -116,7 +115,7 @@ class _Problem:
 
 
 def _problem(sampler: Sampler) -> _Problem:
-    if not isinstance(sampler, Sampler) or not is_least_squares(sampler):
+    if not isinstance(sampler, Sampler) or sampler.least_squares is None:
         must = "one of least squares with constant noise, such as `sgld_least_squares` makes"
         fail("sampler", must, f"a {type(sampler).__name__} with another force")
     A, v = (np.asarray(part, np.float64) * sampler.scale**0.5 for part in sampler.data)

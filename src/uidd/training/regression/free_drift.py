@@ -57,7 +57,7 @@ class FreeDrift:
         some = tuple(jnp.asarray(part[chosen], jnp.result_type(float)) for part in pairs)
         # As many units as an information matrix of this size has room for.
         most = max(3, min(MOST_UNITS, MOST_COEFFICIENTS // dimension - dimension - 1))
-        units = Network.drawn(dimension, 1, most, SCALES, key=jax.random.key(0))
+        units = Network.drawn(dimension, 1, most, SCALES)
         A, a = (np.asarray(part) for part in units.hidden[0])
         if dimension > 1:
             A = (ica_frame(pairs.start) @ A).astype(A.dtype)

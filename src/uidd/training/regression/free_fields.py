@@ -35,7 +35,7 @@ class Features(eqx.Module):
         """Units are steps across the data, the same for every part."""
         hidden = None
         if units:
-            drawn = Network.drawn(dimension, 1, units, (1.0,), dense=True, key=jax.random.key(0))
+            drawn = Network.drawn(dimension, 1, units, (1.0,), dense=True)
             hidden = drawn.hidden[0]
         return cls(HermiteProducts(dimension, degree), hidden)
 

@@ -16,6 +16,7 @@ from ...data import Scaling, Transitions
 from ...dynamics import ComponentDynamics, solve_lower
 from ...likelihood import EulerMaruyama
 from ...models import Architecture, Model
+from ...thermodynamics.variational_form import pull_and_root
 from ..history import is_better
 from ..objectives import (
     AbstractObjective,
@@ -161,7 +162,7 @@ def fit_replicas(
         ]
         start = _on_device(some)
         f = _on_device([field.drift(np.asarray(states)) for field, states in zip(fields, some, strict=True)])
-    root, pull = _pulls(models, start, f)
+    pull, root = _pulls(models, start, f)
     models = learned("potential", PotentialObjective(), models, (start, pull, root))
     dV, inverse, current = _currents(models, start, pull, root)
     models = learned("circulation", CirculationObjective(), models, (start, dV, current, inverse))
@@ -230,15 +231,8 @@ def _of_others(examples):
 
 @compiled
 def _pulls(models, start, f):
-    """A root of M, and root^-1 (f - div M), at every state."""
-
-    def one(dynamics, z, f):
-        sigma, div_M = dynamics.diffusion_component.with_divergence(z)
-        T = dynamics.temperature
-        root = (T / 2) ** 0.5 * sigma
-        return root, solve_lower(root, f - T * div_M)
-
-    return _mapped(one, models, start, f)
+    """root^-1 (f - div M), and a root of M, at every state."""
+    return _mapped(pull_and_root, models, start, f)
 
 
 @compiled

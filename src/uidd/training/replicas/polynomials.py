@@ -12,6 +12,7 @@ from ..._checks import fail
 from ..._programs import compiled
 from ...components import HermiteProducts
 from ...data import Scaling, Transitions
+from ...thermodynamics.variational_form import normal_equations
 from ..regression.free_fields import Features, FreeFields, Regression, free_fields
 
 HIGHEST, MOST_TERMS, MOST_STATES, CHUNK = 6, 500, 16_384, 2048
@@ -82,13 +83,9 @@ def fit_polynomial_replicas(parts: Sequence[Transitions]) -> PolynomialReplicas:
     """Find f, M and V from each part of the data, for chains of which one iteration is one Euler step.
 
     f is the regression of the increments on polynomials, M that of the squares of what f leaves. V is the
-    polynomial phi that minimises
-
-        E |f - div M + M grad phi|^2 in the metric M^-1 = const + 2 r . c + c^T K c,
-
-    whose minimiser over all functions is -log of the stationary density (see `PotentialObjective`, which asks
-    networks for the same). Where f is linear and M constant a quadratic is exact; elsewhere V gets the
-    highest degree that the states determine. Nothing here is iterated or random.
+    polynomial nearest to -log of the stationary density (`uidd.thermodynamics.variational_form`). Where f is
+    linear and M constant a quadratic is exact; elsewhere V gets the highest degree that the states determine.
+    Nothing here is iterated or random.
 
     Args:
         parts: At least two independent sets of pairs.
@@ -135,7 +132,7 @@ def _potential(fields: FreeFields, states: np.ndarray, degree: int) -> Regressio
     K, r = np.zeros((terms, terms)), np.zeros(terms)
     for first in range(0, len(states), CHUNK):
         part = slice(first, first + CHUNK)
-        sums = _normal_equations(basis, *(_filled(each[part]) for each in (states, h, root)))
+        sums = _sums(basis, *(_filled(each[part]) for each in (states, h, root)))
         K, r = K + np.asarray(sums[0], np.float64), r + np.asarray(sums[1], np.float64)
     K += 1e-9 * np.trace(K) / terms * np.eye(terms)
     return Regression(Features(basis, None), np.concatenate([[0.0], -np.linalg.solve(K, r)])[:, None])
@@ -187,10 +184,8 @@ def _filled(rows: np.ndarray):
 
 
 @compiled
-def _normal_equations(basis: HermiteProducts, states, h, root):
-    G = jax.vmap(basis.gradients)(states)[:, 1:]
-    scaled = jnp.moveaxis(G @ root, 1, 0).reshape(len(basis) - 1, -1)
-    return scaled @ scaled.T, jnp.einsum("npd,nd->p", G, h)
+def _sums(basis: HermiteProducts, states, h, root):
+    return normal_equations(jax.vmap(basis.gradients)(states)[:, 1:], h, root)
 
 
 @compiled
