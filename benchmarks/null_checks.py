@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("seeds", nargs="?", default="0:200")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    from uidd.experiments.population import side_by_side
+    from uidd.experiments.population.study import side_by_side
 
     first, end = map(int, options.seeds.split(":"))
     verdicts, low = Counter(), Counter()

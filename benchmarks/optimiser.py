@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 
 import uidd
-from uidd.experiments.accuracy_figures import double_well_figures
+from uidd.experiments.accuracy.figures import double_well_figures
 from uidd.systems import DoubleWell
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 import uidd
 from uidd.baselines import StochasticOnsagerNet
-from uidd.experiments.identifiability import variation
-from uidd.experiments.identifiability_cases import CASES, Size
-from uidd.experiments.identifiability_trials import seen
+from uidd.experiments.identifiability.cases import CASES, Size
+from uidd.experiments.identifiability.study import variation
+from uidd.experiments.identifiability.trials import seen
 from uidd.models import Architecture, Model
 from uidd.training import Plan, Trainable
 

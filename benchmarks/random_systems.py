@@ -16,16 +16,18 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--out", default="runs/population")
     options = parser.parse_args()
-    from uidd.experiments import population, population_peers
+    from uidd.experiments.population import peers as population_peers
+    from uidd.experiments.population import study as population
+    from uidd.experiments.population import table
 
     first, end = map(int, options.seeds.split(":"))
     folder, command = Path(options.out), f"python benchmarks/random_systems.py {options.seeds}"
     for row in population.run(range(first, end), folder, workers=options.workers, command=command):
-        print(population.told(row), flush=True)
+        print(table.told(row), flush=True)
     if options.peers:
         for row in population_peers.run(range(first, end), folder, workers=options.workers, command=command):
             print(f"SFI, seed {row['seed']}, {row['code']}", flush=True)
-    print(population.summarised(folder))
+    print(table.summarised(folder))
 
 
 if __name__ == "__main__":

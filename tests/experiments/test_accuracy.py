@@ -12,10 +12,12 @@ import pytest
 from uidd import Result, Trajectories
 from uidd.cli.main import run as command
 from uidd.dynamics import ClosedFormDynamics
-from uidd.experiments import accuracy, accuracy_table
-from uidd.experiments.accuracy_cases import CASES, COVERAGE_CASES, COVERAGE_DATA_SETS, DYNGMA_LEAST, Bar
-from uidd.experiments.accuracy_figures import barrier, even_grid
+from uidd.experiments.accuracy import study as accuracy
+from uidd.experiments.accuracy import table as accuracy_table
+from uidd.experiments.accuracy.cases import CASES, COVERAGE_CASES, COVERAGE_DATA_SETS, DYNGMA_LEAST, Bar
+from uidd.experiments.accuracy.figures import barrier, even_grid
 from uidd.experiments.peers import linear_fit
+from uidd.experiments.rows import Rows
 from uidd.systems import DoubleWell
 from uidd.thermodynamics import Estimate
 
@@ -221,7 +223,7 @@ def test_rows_accumulate_and_the_table_is_made_of_all_of_them(tiny, tmp_path):
     assert "| trap-0.3 | 0.01 | 12 | 0.18 | 0.2 +- 0.1 (0.004004 to 0.396) | +11.11 % |" in page
     assert page.index("| trap-0.3 |") < page.index("| trap-0 |")
     assert "| trap-0.3 | EPR at least as close as SFI | 0.02 | run with --peers | open |" in page
-    stored = json.loads(accuracy.row_file(tmp_path, "trap-0.3", 0).read_text())
+    stored = json.loads(Rows(tmp_path).path("trap-0.3-seed0").read_text())
     assert stored["command"] == "uidd ..." and stored["seed"] == 0 and "jax" in stored["environment"]
     assert stored["ours"]["interval"] == pytest.approx([0.004004, 0.395996], abs=1e-5)
 
@@ -229,7 +231,7 @@ def test_rows_accumulate_and_the_table_is_made_of_all_of_them(tiny, tmp_path):
 def test_a_row_without_peers_keeps_those_of_the_same_data(tiny, tmp_path):
     (row,) = accuracy.run([tiny], tmp_path, estimator=estimator_of([0.2]))
     row["peers"] = {"SFI": {**Estimate(0.25, 0.1).to_dict(), "error": 0.07 / 0.18}}
-    accuracy.row_file(tmp_path, tiny.name, 0).write_text(json.dumps(row))
+    Rows(tmp_path).path(f"{tiny.name}-seed0").write_text(json.dumps(row))
     (again,) = accuracy.run([tiny], tmp_path, estimator=estimator_of([0.2]))
     assert [bar["met"] for bar in again["bars"] if bar["kind"] == "peer"] == [True]
     assert "+38.89 %" in accuracy_table.table([again])

@@ -8,10 +8,10 @@ import pytest
 
 from uidd import InputError
 from uidd.baselines import OnsagerNet
-from uidd.experiments import identifiability
-from uidd.experiments.identifiability import agreement, reproduce, variation
-from uidd.experiments.identifiability_cases import CASES, MODELS, SIZES
-from uidd.experiments.identifiability_trials import Trial, freedom, seen, trial_file
+from uidd.experiments.identifiability import study as identifiability
+from uidd.experiments.identifiability.cases import CASES, MODELS, SIZES
+from uidd.experiments.identifiability.study import agreement, reproduce, variation
+from uidd.experiments.identifiability.trials import Trial, freedom, seen, trial_file
 
 SIZE = SIZES["quick"]
 

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from uidd.experiments import population
+from uidd.experiments.population import study as population
+from uidd.experiments.population import table
+from uidd.experiments.rows import Rows
 
 GOOD = {
     "code": "ok",
@@ -39,7 +41,7 @@ def rows(*broken):
 
 
 def missed(found) -> list[int]:
-    return [k for k, bar in enumerate(population.bars(found)) if not bar.met]
+    return [k for k, bar in enumerate(table.bars(found)) if not bar.met]
 
 
 @pytest.mark.parametrize(
@@ -66,16 +68,16 @@ def test_table_and_figure_are_made_from_stored_rows(tmp_path):
     failed = {k: GOOD[k] for k in GOOD if k not in ("z", "rate", "standard_error", "V_error", "V_stated")}
     failed |= {"seed": 2000, "code": "failed", "message": "ValueError()"}
     for row in (*rows(), failed):
-        path = population.row_file(tmp_path, row["seed"])
+        path = Rows(tmp_path).path(f"seed{row['seed']}")
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(row))
-    words = population.summarised(tmp_path)
+    words = table.summarised(tmp_path)
     assert "met     at least 80 % ok" in words
-    table, systems = ((tmp_path / name).read_text() for name in ("table.md", "systems.md"))
-    assert "| failed | ValueError() |" in table and table.count("| 2-D wells") == 1
+    page, systems = ((tmp_path / name).read_text() for name in ("table.md", "systems.md"))
+    assert "| failed | ValueError() |" in page and page.count("| 2-D wells") == 1
     assert "failed: ValueError()" in systems and systems.count("| 2-D wells") == 101
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    assert population.told(population.stored_rows(tmp_path)[-1]) == "seed 2000, failed, ValueError(), 20 s"
+    assert table.told(table.stored_rows(tmp_path)[-1]) == "seed 2000, failed, ValueError(), 20 s"
 
 
 def test_more_tasks_than_workers_could_ever_take_at_once_all_end():
@@ -87,7 +89,7 @@ def test_workers_end_when_their_pool_is_killed():
     """They hold the pipe of the killed process open as long as they live."""
     code = """
 import os, time
-from uidd.experiments.population import side_by_side
+from uidd.experiments.population.study import side_by_side
 pool = side_by_side(1)
 print(pool.submit(os.getpid).result(), flush=True)
 pool.submit(time.sleep, 600).result()

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from uidd.experiments import sgld
-from uidd.experiments.sgld_problems import ica, least_squares
+from uidd.experiments.sgld import study as sgld
+from uidd.experiments.sgld.problems import ica, least_squares
 from uidd.training import Plan
 
 PLAN = Plan(20, 64, 5e-3, 10)

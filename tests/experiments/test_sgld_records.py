@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from uidd.experiments.sgld_problems import ica, least_squares
-from uidd.experiments.sgld_records import BatchStudy, RankCorrelation, compare
-from uidd.experiments.sgld_table import table
+from uidd.experiments.sgld.problems import ica, least_squares
+from uidd.experiments.sgld.records import BatchStudy, RankCorrelation, compare
+from uidd.experiments.sgld.table import table
 
 FALLING = 4.0 ** -np.arange(7)
 

@@ -6,7 +6,7 @@ import scipy.linalg
 
 from stand_ins import linear_model
 from uidd.data import Scaling
-from uidd.experiments.sgld_paths import are_astray, settled
+from uidd.experiments.sgld.paths import are_astray, settled
 
 SCALINGS = (Scaling((0.5, -1.0), (2.0, 0.3), 4.0), Scaling((0.0, 0.0), (1.0, 1.0), 1.0))
 M, W = np.diag([1.0, 0.5]), np.array([[0.0, 1.0], [-1.0, 0.0]])

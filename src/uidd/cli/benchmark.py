@@ -56,8 +56,10 @@ def _range(words: str) -> range:
 
 
 def _population(folder, seeds, workers: int, peers: bool, table_only: bool) -> None:
-    from ..experiments import population, population_peers
     from ..experiments.peers import require_sfi
+    from ..experiments.population import peers as population_peers
+    from ..experiments.population import study as population
+    from ..experiments.population import table
     from ..models.provenance import command
 
     if peers and not table_only:
@@ -65,17 +67,18 @@ def _population(folder, seeds, workers: int, peers: bool, table_only: bool) -> N
     if not table_only:
         rows = population.run(seeds, folder, workers=workers, command=command())
         for done, row in enumerate(rows, 1):
-            population.write_table(folder)
-            print(f"{done}: {population.told(row)}", flush=True)
+            table.write_table(folder)
+            print(f"{done}: {table.told(row)}", flush=True)
     if peers and not table_only:
         for row in population_peers.run(seeds, folder, workers=workers, command=command()):
             print(f"SFI, seed {row['seed']}, {row['code']}", flush=True)
-    print(population.summarised(folder))
+    print(table.summarised(folder))
 
 
 def _accuracy(folder, only: str | None, seeds, peers: bool, table_only: bool) -> None:
-    from ..experiments import accuracy, accuracy_table
-    from ..experiments.accuracy_cases import chosen
+    from ..experiments.accuracy import study as accuracy
+    from ..experiments.accuracy import table as accuracy_table
+    from ..experiments.accuracy.cases import chosen
     from ..models.provenance import command
 
     cases = chosen(only)

@@ -24,6 +24,7 @@ from ..thermodynamics import (
     irreducible_spread,
 )
 from ..training import Plan, fit
+from .markdown import markdown_table
 
 STRENGTHS = (1.0, 0.5, 0.25, 0.125, 0.0)
 # From the authors' own result files: learned, counting, Monte Carlo with the exact equations.
@@ -178,7 +179,7 @@ def table(cases: list[LinearCase]) -> str:
         "V, rel. L2",
         "f_irr, rel. L2",
     )
-    rows = [head, ("---",) * len(head)]
+    rows = []
     for case in cases:
         theirs, ours = PUBLISHED[case.strength], case.learned.rate
         error = f"{100 * (ours / case.exact - 1):+.2f} %" if case.exact else f"{ours:+.1e}"
@@ -198,7 +199,7 @@ def table(cases: list[LinearCase]) -> str:
                 f"{case.irreversible_error:.1e}",
             )
         )
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown_table(head, rows)
 
 
 def write(cases: list[LinearCase], folder: Path, config: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """The study of batch sizes in tables."""
 
-from .sgld_problems import Problem
-from .sgld_records import BatchStudy, Comparison
+from ..markdown import markdown_table
+from .problems import Problem
+from .records import BatchStudy, Comparison
 
 
 def table(problem: Problem, studies: list[BatchStudy], comparison: Comparison) -> str:
@@ -63,5 +64,4 @@ def _discrepancy_row(problem: Problem, study: BatchStudy) -> dict[str, str]:
 def _markdown(rows: list[dict[str, str]]) -> str:
     """Rows of the same columns; a column in which nothing stands is left out."""
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
-    lines = [columns, ["---"] * len(columns), *([row[name] for name in columns] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown_table(columns, ([row[name] for name in columns] for row in rows))

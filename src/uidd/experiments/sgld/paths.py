@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._programs import compiled
-from ..data import Transitions
-from ..likelihood import EulerMaruyama
-from ..models import Model
-from ..training import fit_replicas
-from .sgld_problems import Problem, Size
+from ..._programs import compiled
+from ...data import Transitions
+from ...likelihood import EulerMaruyama
+from ...models import Model
+from ...training import fit_replicas
+from .problems import Problem, Size
 
 SHOWN = 100
 # Share of recorded states that are further out than means over states go.

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import InputError
-from .._files import write_atomically, write_json
-from ..data import Trajectories
-from ..models import environment
-from .identifiability_cases import CASES, MODELS, SIZES
-from .identifiability_trials import TEMPERATURES, Trial, trial, trial_file, truth_surface
+from ..._checks import InputError
+from ..._files import write_atomically, write_json
+from ...data import Trajectories
+from ...models import environment
+from ..markdown import markdown_table
+from .cases import CASES, MODELS, SIZES
+from .trials import TEMPERATURES, Trial, trial, trial_file, truth_surface
 
 __all__ = ["SIZES", "Agreement", "agreement", "reproduce", "table", "variation"]
 
@@ -153,12 +154,7 @@ def _system_table(name: str, found: dict[tuple[str, str], list[Trial]]) -> str:
         errors = (f"{one.drift_error:.3f}", f"{one.gradient_error:.3f}", f"{one.test_loss:.4f}")
         means.append((model, f"{one.mean_rate:.4g}", _barriers(one) if height else "", *errors))
     exact = f"**{name}**: exact EPR {system.entropy_production_rate:.4g}{height}"
-    return "\n\n".join([exact, _markdown(varied), _markdown(means)])
-
-
-def _markdown(rows: list[tuple[str, ...]]) -> str:
-    ruled = [rows[0], ("---",) * len(rows[0]), *rows[1:]]
-    return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
+    return "\n\n".join([exact, markdown_table(varied[0], varied[1:]), markdown_table(means[0], means[1:])])
 
 
 def _freedom(found: dict[tuple[str, str], list[Trial]]) -> str:
@@ -200,8 +196,8 @@ def _at_rest(found: dict[tuple[str, str], list[Trial]]) -> str:
 def _write(
     found: dict[tuple[str, str], list[Trial]], size_name: str, folder: Path, config: dict[str, Any]
 ) -> None:
-    from ..plotting.identifiability import identifiability_figure
-    from ..plotting.style import png
+    from ...plotting.identifiability import identifiability_figure
+    from ...plotting.style import png
 
     write_json(folder / "config.json", config)
     write_json(folder / "environment.json", environment())

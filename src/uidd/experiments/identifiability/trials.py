@@ -1,7 +1,5 @@
 """Every model of the paper's Table 1 on systems with a known answer, from several seeds: one trial a fit."""
 
-import io
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +9,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._checks import InputError
-from .._files import write_atomically
-from .._programs import compiled
-from ..baselines import regauged
-from ..baselines.onsager_net import OnsagerDrift
-from ..data import Trajectories
-from ..dynamics import ComponentDynamics
-from ..landscape import barrier, project
-from ..likelihood import EulerMaruyama
-from ..models import environment
-from ..thermodynamics import entropy_production
-from ..training import Fit, fit, held_out_error
-from .identifiability_cases import CASES, MODELS, Case, Size
+from ..._programs import compiled
+from ...baselines import regauged
+from ...baselines.onsager_net import OnsagerDrift
+from ...data import Trajectories
+from ...dynamics import ComponentDynamics
+from ...landscape import barrier, project
+from ...likelihood import EulerMaruyama
+from ...models import environment
+from ...thermodynamics import entropy_production
+from ...training import Fit, fit, held_out_error
+from ..archive import read_archive, write_archive
+from .cases import CASES, MODELS, Case, Size
 
+ARRAYS = ("gradient", "irreversible", "surface", "grid")
 TEMPERATURES = (1.0, 0.1, 0.01, 0.001)
 
 
@@ -56,28 +54,16 @@ class Trial:
     def write(self, path: Path, made_by: dict[str, Any]) -> None:
         """As a NumPy archive."""
         words = {"case": self.case, "model": self.model, "seed": self.seed, "figures": self.figures}
-        content = io.BytesIO()
-        np.savez_compressed(
-            content,
-            words=np.array(json.dumps({**words, "made by": made_by})),
-            gradient=self.gradient.astype(np.float32),
-            irreversible=self.irreversible.astype(np.float32),
-            surface=self.surface.astype(np.float32),
-            grid=self.grid.astype(np.float32),
-        )
-        write_atomically(path, content.getvalue())
+        arrays = {name: getattr(self, name).astype(np.float32) for name in ARRAYS}
+        write_archive(path, {**words, "made by": made_by}, arrays)
 
     @classmethod
     def read(cls, path: Path) -> tuple["Trial", dict[str, Any]]:
         """What `write` wrote, and what it was made by."""
-        try:
-            with np.load(path) as archive:
-                words = json.loads(str(archive["words"]))
-                arrays = {name: archive[name].astype(float) for name in archive.files if name != "words"}
-                made_by = words.pop("made by")
-                return cls(**words, **arrays), made_by
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"'{path}' is not a readable trial ({error}). Remove it.") from error
+        words, arrays = read_archive(path)
+        made_by = words.pop("made by", {})
+        fields: dict[str, Any] = {name: values.astype(float) for name, values in arrays.items()}
+        return cls(**words, **fields), made_by
 
 
 def trial_file(folder: Path, case: str, model: str, seed: int) -> Path:

@@ -11,22 +11,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._checks import InputError
-from .._files import write_atomically, write_json
-from ..models import environment
-from ..sampling import maximum_mean_discrepancy
-from ..systems import SamplerEquation, small_step_limit, stationary_states
-from ..thermodynamics import (
+from ..._checks import InputError
+from ..._files import write_atomically, write_json
+from ...models import environment
+from ...sampling import maximum_mean_discrepancy
+from ...systems import SamplerEquation, small_step_limit, stationary_states
+from ...thermodynamics import (
     CrossFitted,
     cross_fitted_entropy_production,
     cross_fitted_fisher_information,
     score_gap,
 )
-from ..training import fit_replicas, solve_for_potential
-from .sgld_paths import are_astray, followed_paths, settled
-from .sgld_problems import BATCH_SIZES, Problem, Size
-from .sgld_records import BatchStudy, Comparison, compare
-from .sgld_table import table
+from ...training import fit_replicas, solve_for_potential
+from .paths import are_astray, followed_paths, settled
+from .problems import BATCH_SIZES, Problem, Size
+from .records import BatchStudy, Comparison, compare
+from .table import table
 
 # Batch sizes whose paths are followed from the beginning.
 FOLLOWED = (1, 64)
@@ -199,8 +199,8 @@ def reproduce(
 
 
 def _write(problem: Problem, studies: list[BatchStudy], comparison: Comparison, folder: Path) -> None:
-    from ..plotting.sgld import batch_size_figure, paths_figure
-    from ..plotting.style import png
+    from ...plotting.sgld import batch_size_figure, paths_figure
+    from ...plotting.style import png
 
     write_atomically(folder / "table.md", (table(problem, studies, comparison) + "\n").encode())
     write_atomically(

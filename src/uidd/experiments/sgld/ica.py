@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import sgld
-from .sgld_problems import ica
+from . import study
+from .problems import ica
 
 
 def reproduce(
     size_name: str, folder: Path, *, seed: int, report: Callable[[str], None], config: dict[str, Any]
 ) -> str:
     """Run, write, and return the table."""
-    return sgld.reproduce(ica(), size_name, folder, seed=seed, report=report, config=config)
+    return study.reproduce(ica(), size_name, folder, seed=seed, report=report, config=config)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_json, write_json
-from ..models import environment
-from ..systems.population import random_system
+from ...systems.population import random_system
+from ..markdown import markdown_table
+from ..rows import Rows
 
 # Seconds after which a peer is stopped.
 LIMIT = 300.0
@@ -18,16 +18,16 @@ LIMIT = 300.0
 WRONG = 3.0
 
 
-def row_file(folder: Path, seed: int) -> Path:
-    """Where the row of a seed is stored."""
-    return folder / "sfi" / f"seed{seed}.json"
+def rows_of(folder: Path) -> Rows:
+    """Where the rows are stored."""
+    return Rows(folder, "sfi")
 
 
 def run(
     seeds: Sequence[int], folder: Path, *, workers: int, limit: float = LIMIT, command: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Rows as they come; those that are stored are not measured again."""
-    left = [seed for seed in seeds if not row_file(folder, seed).exists()]
+    left = [seed for seed in seeds if not rows_of(folder).has(f"seed{seed}")]
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(_stored, seed, folder, limit, command) for seed in left]
         for job in as_completed(jobs):
@@ -36,9 +36,8 @@ def run(
 
 def _stored(seed: int, folder: Path, limit: float, command: str) -> dict[str, Any]:
     """Measured in a process of its own, which can be stopped."""
-    path = row_file(folder, seed)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    process = get_context("spawn").Process(target=_measure, args=(seed, path, command))
+    rows, name = rows_of(folder), f"seed{seed}"
+    process = get_context("spawn").Process(target=_measure, args=(seed, folder, command))
     process.start()
     process.join(limit)
     message = f"It ended with the code {process.exitcode} and left no result."
@@ -46,14 +45,13 @@ def _stored(seed: int, folder: Path, limit: float, command: str) -> dict[str, An
         process.kill()
         process.join()
         message = f"It had not ended after {limit:.0f} s."
-    if not path.exists():
-        about = {"seed": seed, "code": "failed", "message": message}
-        write_json(path, {**about, "command": command, "environment": environment()})
-    return read_json(path)
+    if not rows.has(name):
+        rows.write(name, {"seed": seed, "code": "failed", "message": message}, command)
+    return rows.read(name)
 
 
-def _measure(seed: int, path: Path, command: str) -> None:
-    from .peers import sfi
+def _measure(seed: int, folder: Path, command: str) -> None:
+    from ..peers import sfi
 
     system = random_system(seed)
     found, (truth, truth_error) = sfi(system.simulate()), system.entropy_production_rate
@@ -62,16 +60,15 @@ def _measure(seed: int, path: Path, command: str) -> None:
     if found.result.successful:
         row |= {"rate": found.rate, "standard_error": found.standard_error, "truth": truth}
         row["z"] = (found.rate - truth) / error if error > 0 else 0.0
-    write_json(path, {**row, "command": command, "environment": environment()})
+    rows_of(folder).write(f"seed{seed}", row, command)
 
 
 def stored_rows(folder: Path) -> dict[int, dict[str, Any]]:
     """By seed."""
-    found = (read_json(path) for path in (folder / "sfi").glob("seed*.json"))
-    return {row["seed"]: row for row in found}
+    return {row["seed"]: row for row in rows_of(folder)}
 
 
-def compared(rows: Sequence[dict[str, Any]], peers: dict[int, dict[str, Any]]) -> list[str]:
+def compared(rows: Sequence[dict[str, Any]], peers: dict[int, dict[str, Any]]) -> str:
     """A Markdown table over the systems that both have met and that can have a current.
 
     Right is a rate within three stated errors of the truth, wrong one beyond, and unsure a fit that does not
@@ -80,13 +77,11 @@ def compared(rows: Sequence[dict[str, Any]], peers: dict[int, dict[str, Any]]) -
     """
     both = [row for row in rows if row["seed"] in peers and row["dimension"] > 1]
     if not both:
-        return []
+        return ""
     truths = {row["seed"]: row["truth"] for row in both}
     methods = {"uidd": both, "SFI": [peers[row["seed"]] for row in both]}
-    lines = [
-        f"| of {len(both)} systems | right | unsure | confidently wrong | median error |",
-        "|---|---|---|---|---|",
-    ]
+    head = (f"of {len(both)} systems", "right", "unsure", "confidently wrong", "median error")
+    lines = []
     for name, found in methods.items():
         sure = [row for row in found if row["code"] == "ok"]
         wrong = sum(abs(row["z"]) > WRONG for row in sure)
@@ -96,5 +91,6 @@ def compared(rows: Sequence[dict[str, Any]], peers: dict[int, dict[str, Any]]) -
             if "rate" in row and truths[row["seed"]] > 0
         ]
         error = f"{np.median(off):.1%}" if off else ""
-        lines.append(f"| {name} | {len(sure) - wrong} | {len(found) - len(sure)} | {wrong} | {error} |")
-    return lines
+        counts = (len(sure) - wrong, len(found) - len(sure), wrong)
+        lines.append((name, *map(str, counts), error))
+    return markdown_table(head, lines)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._checks import fail, nearest
-from ..data import Trajectories
-from ..systems import Beads, DoubleWell, Gyrator, Linear, Metastable, MullerBrown, System, Trap, VaryingNoise
-from . import accuracy_figures as figures
+from ..._checks import fail, nearest
+from ...data import Trajectories
+from ...systems import Beads, DoubleWell, Gyrator, Linear, Metastable, MullerBrown, System, Trap, VaryingNoise
+from . import figures
 
 Figures = Callable[[Any, Any, Trajectories], dict[str, float]]
 

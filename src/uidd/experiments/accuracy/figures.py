@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._programs import compiled
-from ..data import Trajectories
-from ..dynamics import AbstractDynamics
-from ..landscape.stationary import next_to
-from ..landscape.surface import Potential, Surface
-from ..systems import Metastable
-from ..systems.langevin import Box
+from ..._programs import compiled
+from ...data import Trajectories
+from ...dynamics import AbstractDynamics
+from ...landscape.stationary import next_to
+from ...landscape.surface import Potential, Surface
+from ...systems import Metastable
+from ...systems.langevin import Box
 
 DOUBLE_WELL_BOX: Box = ((0.0, 3.0), (0.0, 3.0))
 METASTABLE_BOX: Box = ((-2.0, 2.0), (-3.0, 3.0))
@@ -99,7 +99,7 @@ def muller_brown_figures(system: Any, fit: Fitted, data: Trajectories) -> dict[s
 
 def muller_brown_peer_figures(system: Any, data: Trajectories) -> dict[str, float]:
     """The same of the force that stochastic force inference finds."""
-    from .peers import sfi_force
+    from ..peers import sfi_force
 
     states = np.concatenate(data.states)
     force, exact = sfi_force(data)(states), fields(system.dynamics, states).drift

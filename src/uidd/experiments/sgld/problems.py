@@ -7,12 +7,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._types import Scalar, State
-from ..components import Full, SumOfSquares, Triangular
-from ..data import Transitions
-from ..models import Architecture
-from ..systems import Run, Sampler, sgld_ica, sgld_least_squares, without_labels
-from ..training import Plan
+from ..._types import Scalar, State
+from ...components import Full, SumOfSquares, Triangular
+from ...data import Transitions
+from ...models import Architecture
+from ...systems import Run, Sampler, sgld_ica, sgld_least_squares, without_labels
+from ...training import Plan
 
 MINI_BATCHES = (1, 2, 4, 8, 16, 32, 64)
 BATCH_SIZES: tuple[int | None, ...] = (*MINI_BATCHES, None)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..baselines import GFINN, Onsager, OnsagerNet, StatPINNs, StochasticOnsagerNet
-from ..data import Trajectories
-from ..models import Architecture
-from ..systems import DoubleWell, DrivenWells, Linear
-from ..systems.driven_wells import stationary_states
-from ..training import Plan, Trainable
+from ...baselines import GFINN, Onsager, OnsagerNet, StatPINNs, StochasticOnsagerNet
+from ...data import Trajectories
+from ...models import Architecture
+from ...systems import DoubleWell, DrivenWells, Linear
+from ...systems.driven_wells import stationary_states
+from ...training import Plan, Trainable
 
 MODELS: dict[str, Architecture | Trainable] = {
     "ours": Architecture(),

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..systems import read_matrix
-from . import sgld
-from .sgld_problems import least_squares
+from ...systems import read_matrix
+from . import study
+from .problems import least_squares
 
 
 def reproduce(
@@ -20,4 +20,4 @@ def reproduce(
 ) -> str:
     """Run, write, and return the table."""
     problem = least_squares(None if matrix is None else read_matrix(matrix))
-    return sgld.reproduce(problem, size_name, folder, seed=seed, report=report, config=config)
+    return study.reproduce(problem, size_name, folder, seed=seed, report=report, config=config)

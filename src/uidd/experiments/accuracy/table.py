@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_json, write_atomically
-from .accuracy_cases import CASES, COVERAGE_CASES, COVERAGE_DATA_SETS, COVERAGE_SHARE, DYNGMA_LEAST
+from ..._files import write_atomically
+from ..markdown import markdown_table
+from ..rows import Rows
+from .cases import CASES, COVERAGE_CASES, COVERAGE_DATA_SETS, COVERAGE_SHARE, DYNGMA_LEAST
 
 PEER_NAMES = ("SFI", "Euler fit", "counting", "linear fit")
 HEAD = (
@@ -46,8 +48,9 @@ class Summary:
 def stored_rows(folder: Path) -> list[StoredRow]:
     """All rows under a folder, in the order of the suite, then by seed."""
     order = {name: k for k, name in enumerate(CASES)}
-    rows = [read_json(path) for path in sorted((folder / "rows").glob("*.json"))]
-    return sorted(rows, key=lambda row: (order.get(row["case"], len(order)), row["case"], row["seed"]))
+    return sorted(
+        Rows(folder), key=lambda row: (order.get(row["case"], len(order)), row["case"], row["seed"])
+    )
 
 
 def summaries(rows: list[StoredRow]) -> list[Summary]:
@@ -167,7 +170,7 @@ def table(rows: list[StoredRow]) -> str:
     ]
     words = {True: "yes", False: "**no**", None: "open"}
     bars = [(case, asked, figure, limit, words[met]) for case, asked, figure, limit, met in verdicts(rows)]
-    parts = [_markdown(head, main), _markdown(("case", "bar", "figure", "limit", "met"), bars)]
+    parts = [markdown_table(head, main), markdown_table(("case", "bar", "figure", "limit", "met"), bars)]
     repeated = [
         (
             s.case,
@@ -180,22 +183,17 @@ def table(rows: list[StoredRow]) -> str:
     ]
     if repeated:
         names = ("case", "data sets", "mean error", "rms error", "reported", "90 % cover", "within the bar")
-        parts.append(_markdown(names, repeated))
+        parts.append(markdown_table(names, repeated))
     others = [
         (row["case"], _figures(row) + (f"; SFI: {peer}" if (peer := _sfi_figures(row)) else ""))
         for row in first_rows(rows)
     ]
-    return "\n\n".join([*parts, _markdown(("case", "further figures"), others)])
+    return "\n\n".join([*parts, markdown_table(("case", "further figures"), others)])
 
 
 def write_table(folder: Path) -> Path:
     """Rewrite FOLDER/table.md from all rows stored there."""
     return write_atomically(folder / "table.md", (table(stored_rows(folder)) + "\n").encode())
-
-
-def _markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
 
 def _number(value: float | None) -> float:

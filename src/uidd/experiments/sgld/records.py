@@ -1,7 +1,5 @@
 """What is stored of a study of batch sizes."""
 
-import io
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from .._files import write_atomically
+from ..archive import read_archive, write_archive
 
 # How often values are drawn anew from their errors, to see what a rank correlation is worth.
 DRAWS = 2_000
@@ -45,18 +43,15 @@ class BatchStudy:
             "figures": self.figures,
             "made_by": made_by,
         }
-        content = io.BytesIO()
-        arrays = {"states": self.states.astype(np.float32), **{f"path {k}": v for k, v in self.paths.items()}}
-        np.savez_compressed(content, words=json.dumps(words), **arrays)
-        write_atomically(path, content.getvalue())
+        paths = {f"path {name}": values for name, values in self.paths.items()}
+        write_archive(path, words, {"states": self.states.astype(np.float32), **paths})
 
     @classmethod
     def read(cls, path: Path) -> tuple["BatchStudy", dict[str, Any]]:
         """What `write` wrote, and what it was made by."""
-        with np.load(path) as archive:
-            words = json.loads(str(archive["words"]))
-            paths = {name[5:]: archive[name] for name in archive.files if name.startswith("path ")}
-            study = cls(words["batch_size"], words["seed"], words["figures"], archive["states"], paths)
+        words, arrays = read_archive(path)
+        paths = {name[5:]: values for name, values in arrays.items() if name.startswith("path ")}
+        study = cls(words["batch_size"], words["seed"], words["figures"], arrays["states"], paths)
         return study, words["made_by"]
 
 

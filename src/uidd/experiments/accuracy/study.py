@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_json, write_json
-from ..data import Trajectories
-from ..models import environment
-from ..thermodynamics import Estimate, irreducible_spread
-from .accuracy_cases import Bar, Case
-from .accuracy_figures import NINETY
+from ...data import Trajectories
+from ...thermodynamics import Estimate, irreducible_spread
+from ..rows import Rows
+from .cases import Bar, Case
+from .figures import NINETY
 
 Estimator = Callable[[Trajectories, int], tuple[Any, Estimate]]
 PeerResults = dict[str, dict[str, Any]]
@@ -103,23 +102,16 @@ def run(
     A row without peers keeps those that were stored for the same data.
     """
     if peers:
-        from .peers import require_sfi
+        from ..peers import require_sfi
 
         require_sfi()
     seeds = tuple(seeds)
     for case in cases:
         for seed in seeds:
-            path = row_file(folder, case.name, seed)
-            kept = read_json(path).get("peers", {}) if path.exists() else {}
+            rows, name = Rows(folder), f"{case.name}-seed{seed}"
+            kept = rows.read(name).get("peers", {}) if rows.has(name) else {}
             row = measure(case, seed, kept=kept, peers=peers, estimator=estimator)
-            stored = {**row.to_dict(), "command": command, "environment": environment()}
-            write_json(path, stored)
-            yield read_json(path)
-
-
-def row_file(folder: Path, case: str, seed: int) -> Path:
-    """Where the row of a data set is stored."""
-    return folder / "rows" / f"{case}-seed{seed}.json"
+            yield rows.write(name, row.to_dict(), command)
 
 
 def measure(
@@ -141,7 +133,7 @@ def measure(
 
 def peer_results(case: Case, data: Trajectories, seed: int) -> PeerResults:
     """Every peer's estimate, its error and what it took."""
-    from .peers import PEERS
+    from ..peers import PEERS
 
     truth, results = case.system.entropy_production_rate, {}
     for name, peer in PEERS.items():

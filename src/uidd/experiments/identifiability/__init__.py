@@ -1,0 +1,1 @@
+"""Do models of the same data agree? Ours and others."""

@@ -1,0 +1,1 @@
+"""Systems that nobody chose, drawn by seeds."""

@@ -1,0 +1,1 @@
+"""Samplers with mini-batches: the paper's two studies."""
