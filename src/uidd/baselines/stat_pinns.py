@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from ..components import Absent
+from ..components import Absent, CirculationSpecification
 from ..models import Architecture
-from ..models.architecture import Circulation
 
 
 @dataclass(frozen=True)
@@ -19,4 +18,4 @@ class StatPINNs(Architecture):
     194, 105908 (2025).
     """
 
-    circulation: Circulation = field(default_factory=Absent)
+    circulation: CirculationSpecification = field(default_factory=Absent)

@@ -4,16 +4,14 @@ from typing import Annotated
 
 import typer
 
+from ..experiments.registry import STUDIES, study
 from .options import Overwrite, Seed, among
 
-EXPERIMENTS = ["linear", "identifiability", "sgld-least-squares", "sgld-ica"]
 SIZES = ["quick", "paper"]
 
 
 def reproduce(
-    experiment: Annotated[
-        str, typer.Argument(help=" or ".join(EXPERIMENTS), callback=among(lambda: EXPERIMENTS))
-    ],
+    experiment: Annotated[str, typer.Argument(help=" or ".join(STUDIES), callback=among(lambda: STUDIES))],
     size: Annotated[
         str, typer.Option(help="quick (minutes) or paper.", callback=among(lambda: SIZES))
     ] = "quick",
@@ -34,7 +32,6 @@ def reproduce(
 
     Example: uidd reproduce linear --size quick
     """
-    import importlib
     import shutil
     from pathlib import Path
 
@@ -52,8 +49,9 @@ def reproduce(
     if matrix is not None and experiment != "sgld-least-squares":
         raise InputError("--matrix belongs to sgld-least-squares; leave it out.")
     given = {} if matrix is None else {"matrix": matrix}
-    study = importlib.import_module(f"uidd.experiments.{experiment.replace('-', '_')}")
-    made = study.reproduce(size, folder, seed=seed, report=print, config={"command": command()}, **given)
+    made = study(experiment).reproduce(
+        size, folder, seed=seed, report=print, config={"command": command()}, **given
+    )
     print(made)
     print(
         f"Written to {folder}: {', '.join(sorted(file.name for file in folder.iterdir() if file.is_file()))}"

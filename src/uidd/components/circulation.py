@@ -1,26 +1,20 @@
 """W: an antisymmetric matrix field, and its divergence."""
 
 import abc
-from dataclasses import dataclass
-from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from .._types import Matrix, State
 from .groups import FREE, FROZEN, Groups, all_of, by_scale, of_network
 from .network import Network
-from .potential import AbstractPotential, Quadratic
+from .potential import AbstractPotential
 
-# Of fields in planes, whose number and that of their units multiply.
-MOST_READOUTS = 768
 # In kT above the level of the data: how far W grows with e^V.
 HIGHEST = 4.0
-# Dimensions in which W has fields of a current beside its own, and the scales of their units.
-MOST_WITH_CURRENTS, CURRENT_SCALES = 4, (1.0, 2.0)
 
 
 class AbstractCirculation(eqx.Module):
@@ -211,127 +205,6 @@ class NoCirculation(AbstractCirculation):
         return self
 
 
-@dataclass(frozen=True)
-class Tridiagonal:
-    """Specification of the paper's W: D - 1 fields on the first off-diagonal.
-
-    Universal, but an axial gauge for D >= 3: some currents need fields that grow like e^V. `Full`
-    represents the same drifts with tame fields.
-    """
-
-    widths: tuple[int, ...] = (128, 128)
-    activation: str = "tanh"
-
-    def pairs(self, dimension: int) -> tuple[tuple[int, int], ...]:
-        """(0, 1), (1, 2), ..."""
-        return tuple((d, d + 1) for d in range(dimension - 1))
-
-    @property
-    def plain(self) -> "Uniform":
-        """Without its networks."""
-        return Uniform("tridiagonal")
-
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
-        """Random weights; no circulation in one dimension."""
-        return _fields(self, dimension, key)
-
-
-@dataclass(frozen=True)
-class Full:
-    """Specification of a W with all D (D - 1) / 2 fields. V, f_rev and f_irr stay unique, W does not."""
-
-    widths: tuple[int, ...] = (128, 128)
-    activation: str = "tanh"
-
-    def pairs(self, dimension: int) -> tuple[tuple[int, int], ...]:
-        """Every a < b."""
-        return _all_pairs(dimension)
-
-    @property
-    def plain(self) -> "Uniform":
-        """Without its networks."""
-        return Uniform("full")
-
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
-        """Random weights; no circulation in one dimension."""
-        return _fields(self, dimension, key)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Specification of a W of drawn units: all fields (as `Full`) up to five dimensions, `PlaneCirculation`
-    with D planes above, and fewer units beyond twelve: what the data have to determine stays within bounds.
-    """
-
-    width: int = 64
-    scales: tuple[float, ...] = (0.3, 1.0)
-
-    @property
-    def plain(self) -> "Uniform":
-        """Without its networks."""
-        return Uniform("full")
-
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
-        """Drawn units with a zero readout; no circulation in one dimension."""
-        pairs = _all_pairs(dimension)
-        if not pairs:
-            return NoCirculation()
-        if dimension <= MOST_WITH_CURRENTS:
-            network = Network.drawn(dimension, len(pairs), self.width, self.scales)
-            finer = Network.drawn(dimension, len(pairs), self.width, CURRENT_SCALES, dense=True)
-            reference = Quadratic().build(dimension, key=key)
-            fields, currents = FieldCirculation(network, pairs), FieldCirculation(finer, pairs)
-            return CurrentCirculation(fields, currents, reference, jnp.zeros(1))
-        if dimension <= 5:
-            network = Network.drawn(dimension, len(pairs), self.width, self.scales)
-            return FieldCirculation(network, pairs)
-        _, plane_key = jax.random.split(key)
-        planes = jax.random.normal(plane_key, (2, dimension, dimension)) / dimension**0.5
-        width = max(1, min(self.width, MOST_READOUTS // dimension))
-        network = Network.drawn(dimension, dimension, width, self.scales)
-        return PlaneCirculation(ConstantCirculation(jnp.zeros(len(pairs)), pairs), network, planes)
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """Specification of a constant W: `full`, or the paper's `tridiagonal` pairs."""
-
-    shape: Literal["full", "tridiagonal"] = "full"
-
-    @property
-    def plain(self) -> "Uniform":
-        """Itself."""
-        return self
-
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
-        """Zero; nothing is random here."""
-        pairs = Full().pairs(dimension) if self.shape == "full" else Tridiagonal().pairs(dimension)
-        return ConstantCirculation(jnp.zeros(len(pairs)), pairs) if pairs else NoCirculation()
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Specification of W = 0: a model in detailed balance."""
-
-    @property
-    def plain(self) -> "Absent":
-        """Itself."""
-        return self
-
-    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractCirculation:
-        """Nothing to draw."""
-        return NoCirculation()
-
-
-def _fields(spec: Tridiagonal | Full, dimension: int, key: PRNGKeyArray) -> AbstractCirculation:
-    pairs = spec.pairs(dimension)
-    if not pairs:
-        return NoCirculation()
-    return FieldCirculation(
-        Network.random(dimension, len(pairs), spec.widths, spec.activation, key=key), pairs
-    )
-
-
 def _weighted_sum(basis: Float[np.ndarray, "D D p"], H: Float[Array, " p"]) -> Matrix:
     # By a matrix product: scattering into small arrays is slow on a CPU.
     return (H @ basis.reshape(-1, len(H)).T).reshape(basis.shape[:2])
@@ -343,7 +216,3 @@ def _basis(pairs: tuple[tuple[int, int], ...], dimension: int) -> Float[np.ndarr
     unit = np.eye(dimension, dtype=np.float32)
     upper = unit[:, None, a] * unit[None, :, b]
     return upper - upper.transpose(1, 0, 2)
-
-
-def _all_pairs(dimension: int) -> tuple[tuple[int, int], ...]:
-    return tuple((a, b) for a in range(dimension) for b in range(a + 1, dimension))

@@ -2,7 +2,7 @@
 
 import abc
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .._checks import one_of
 from .._types import Matrix, State
 from .groups import FREE, FROZEN, Groups, all_of, by_scale, of_network
 from .network import Network
+from .specification import AbstractSpecification, check_layers, check_units
 
 # Of drawn fields, whose number and that of their units multiply.
 MOST_READOUTS = 384
@@ -183,12 +185,29 @@ def _places(dimension: int) -> Float[np.ndarray, "D D e"]:
     return unit[:, None, rows] * unit[None, :, columns]
 
 
+class DiffusionSpecification(AbstractSpecification):
+    """Of sigma."""
+
+    @property
+    @abc.abstractmethod
+    def plain(self) -> "Constant":
+        """The same noise everywhere."""
+
+    @abc.abstractmethod
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractDiffusion:
+        """A sigma of `dimension` coordinates."""
+
+
 @dataclass(frozen=True)
-class Triangular:
+class Triangular(DiffusionSpecification):
     """Specification of `TriangularDiffusion`; defaults are the paper's for SGLD."""
 
     widths: tuple[int, ...] = (32, 32)
     activation: str = "tanh"
+    trains_hidden_layers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_layers(self.widths, self.activation)
 
     @property
     def plain(self) -> "Constant":
@@ -208,7 +227,7 @@ class Triangular:
 
 
 @dataclass(frozen=True)
-class Varying:
+class Varying(DiffusionSpecification):
     """Specification of a sigma of drawn units: `TriangularDiffusion` in up to three dimensions, where all of
     sigma may vary, and `ScaledDiffusion` above, where its entries would be too many; beyond twelve with fewer
     units.
@@ -216,6 +235,10 @@ class Varying:
 
     width: int = 48
     scales: tuple[float, ...] = (0.3, 1.0)
+    trains_hidden_layers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_units(self.width, self.scales)
 
     @property
     def plain(self) -> "Constant":
@@ -233,10 +256,14 @@ class Varying:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(DiffusionSpecification):
     """Specification of `ConstantDiffusion`: `diagonal` (polymer) or `full` (linear case)."""
 
     shape: Literal["full", "diagonal"] = "full"
+    trains_hidden_layers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        one_of("shape", self.shape, ("full", "diagonal"))
 
     @property
     def plain(self) -> "Constant":

@@ -2,6 +2,7 @@
 
 import abc
 from dataclasses import dataclass
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -9,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .._checks import positive, whole_number
 from .._types import Matrix, Scalar, State
 from .bumps import Bumps
 from .groups import FREE, FROZEN, Groups, all_of, by_scale, of_network
 from .mixture import Mixture
 from .network import Network
 from .polynomial import Polynomial
+from .specification import AbstractSpecification, check_layers, check_units
 
 # Variance of a well, relative to the base's.
 WIDEST = 0.95
@@ -216,8 +219,21 @@ class QuadraticPotential(AbstractPotential):
         return eqx.tree_at(lambda p: p.nonlinear, all_of(self, FROZEN), labelled)
 
 
+class PotentialSpecification(AbstractSpecification):
+    """Of V."""
+
+    @property
+    @abc.abstractmethod
+    def plain(self) -> "Quadratic":
+        """A quadratic."""
+
+    @abc.abstractmethod
+    def build(self, dimension: int, *, key: PRNGKeyArray) -> AbstractPotential:
+        """A V of `dimension` coordinates."""
+
+
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(PotentialSpecification):
     """Specification of `QuadraticPotential`: a network of `width` units at `scales`, bumps and wells.
 
     With a width of 0 the quadratic alone is left.
@@ -229,6 +245,13 @@ class Quadratic:
     bumps: int = 192
     bump_scale: float = 3.0
     wells: int = 8
+    trains_hidden_layers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_units(self.width, self.scales, least=0)
+        whole_number("bumps", self.bumps)
+        positive("bump_scale", self.bump_scale)
+        whole_number("wells", self.wells)
 
     @property
     def plain(self) -> "Quadratic":
@@ -248,7 +271,7 @@ class Quadratic:
 
 
 @dataclass(frozen=True)
-class SumOfSquares:
+class SumOfSquares(PotentialSpecification):
     """Specification of `SumOfSquaresPotential`; defaults are the paper's for SGLD."""
 
     components: int = 32
@@ -257,6 +280,10 @@ class SumOfSquares:
     b1: float = 1.0
     b2: float = 1.0
     b3: float = 1e-3
+    trains_hidden_layers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_layers(self.widths, self.activation)
 
     @property
     def plain(self) -> Quadratic:

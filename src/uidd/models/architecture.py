@@ -6,14 +6,16 @@ from typing import Any
 import jax
 from jaxtyping import PRNGKeyArray
 
-from .._checks import InputError, fail, one_of, positive, whole_number
+from .._checks import InputError, fail, one_of, positive
 from .._programs import compiled
 from ..components import (
-    ACTIVATIONS,
     Absent,
+    CirculationSpecification,
     Constant,
+    DiffusionSpecification,
     Drawn,
     Full,
+    PotentialSpecification,
     Quadratic,
     SumOfSquares,
     Triangular,
@@ -21,25 +23,15 @@ from ..components import (
     Uniform,
     Varying,
 )
+from ..components.specification import AbstractSpecification
 from ..dynamics import ComponentDynamics
 
-Potential = Quadratic | SumOfSquares
-Diffusion = Varying | Triangular | Constant
-Circulation = Drawn | Tridiagonal | Full | Uniform | Absent
-
-_KINDS: dict[str, dict[str, type]] = {
-    "potential": {"Quadratic": Quadratic, "SumOfSquares": SumOfSquares},
-    "diffusion": {"Varying": Varying, "Triangular": Triangular, "Constant": Constant},
-    "circulation": {
-        "Drawn": Drawn,
-        "Tridiagonal": Tridiagonal,
-        "Full": Full,
-        "Uniform": Uniform,
-        "Absent": Absent,
-    },
+# By name, as they are stored. A new kind is one more here.
+KINDS: dict[str, tuple[type[AbstractSpecification], ...]] = {
+    "potential": (Quadratic, SumOfSquares),
+    "diffusion": (Varying, Triangular, Constant),
+    "circulation": (Drawn, Tridiagonal, Full, Uniform, Absent),
 }
-# Hidden layers that are drawn once and not trained.
-_DRAWN = (Quadratic, Varying, Drawn, Constant, Uniform, Absent)
 
 
 @dataclass(frozen=True)
@@ -50,38 +42,21 @@ class Architecture:
     'shifted_requ'
     """
 
-    potential: Potential = field(default_factory=Quadratic)
-    diffusion: Diffusion = field(default_factory=Varying)
-    circulation: Circulation = field(default_factory=Drawn)
+    potential: PotentialSpecification = field(default_factory=Quadratic)
+    diffusion: DiffusionSpecification = field(default_factory=Varying)
+    circulation: CirculationSpecification = field(default_factory=Drawn)
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
         positive("temperature", self.temperature)
-        for part in (self.potential, self.diffusion, self.circulation):
-            options = asdict(part)
-            if "activation" in options:
-                one_of("activation", options["activation"], ACTIVATIONS)
-            if "shape" in options:
-                other = "diagonal" if isinstance(part, Constant) else "tridiagonal"
-                one_of("shape", options["shape"], ("full", other))
-            if "scales" in options:
-                whole_number("width", options["width"], least=0 if part is self.potential else 1)
-                if options["width"] and not options["scales"]:
-                    fail("scales", "at least one number", "none")
-                for scale in options["scales"]:
-                    positive("scales", scale)
-            if "bumps" in options:
-                whole_number("bumps", options["bumps"])
-                positive("bump_scale", options["bump_scale"])
-                whole_number("wells", options["wells"])
-            for width in options.get("widths", ()):
-                whole_number("widths", width)
+        for name, kinds in KINDS.items():
+            if not isinstance(part := getattr(self, name), kinds):
+                fail(name, " or ".join(kind.__name__ for kind in kinds), repr(part))
 
     @property
     def trains_hidden_layers(self) -> bool:
         """Whether some network's hidden layers have to be trained; the default's are drawn at random."""
-        parts = (self.potential, self.diffusion, self.circulation)
-        return any(not isinstance(part, _DRAWN) for part in parts)
+        return any(part.trains_hidden_layers for part in (self.potential, self.diffusion, self.circulation))
 
     @property
     def plain(self) -> "Architecture":
@@ -104,7 +79,7 @@ class Architecture:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and words."""
-        parts = {name: getattr(self, name) for name in _KINDS}
+        parts = {name: getattr(self, name) for name in KINDS}
         return {
             **{name: {"kind": type(part).__name__, **asdict(part)} for name, part in parts.items()},
             "temperature": self.temperature,
@@ -115,9 +90,9 @@ class Architecture:
         """The inverse of `to_dict`; anything unknown is an error in one sentence."""
         try:
             parts = {}
-            for name, kinds in _KINDS.items():
+            for name, kinds in KINDS.items():
                 options = dict(value[name])
-                kind = kinds[options.pop("kind")]
+                kind = {each.__name__: each for each in kinds}[options.pop("kind")]
                 parts[name] = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
             return cls(**parts, temperature=float(value["temperature"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -8,10 +8,10 @@ from typing import overload
 
 from .._checks import fail
 from .._programs import keep_programs, make_room
+from ..components import CirculationSpecification
 from ..data import Trajectories
 from ..likelihood import AbstractLikelihood
 from ..models import Architecture
-from ..models.architecture import Circulation
 from ..models.files import weights
 from .by_adam import fit_by_adam, fit_from_random_weights
 from .by_search import fit_by_search
@@ -28,7 +28,7 @@ def fit(
     *,
     seed: int = ...,
     architecture: Architecture | str = ...,
-    circulation: Circulation | None = ...,
+    circulation: CirculationSpecification | None = ...,
     likelihood: AbstractLikelihood | None = ...,
     plan: Plan | None = ...,
     checkpoint: str | os.PathLike[str] | None = ...,
@@ -52,7 +52,7 @@ def fit(
     *,
     seed: int = 0,
     architecture: Architecture | Trainable | str = "default",
-    circulation: Circulation | None = None,
+    circulation: CirculationSpecification | None = None,
     likelihood: AbstractLikelihood | None = None,
     plan: Plan | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
