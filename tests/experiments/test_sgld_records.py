@@ -63,6 +63,6 @@ def test_a_table_has_no_column_without_an_entry():
 def test_a_result_that_is_not_ok_stands_in_the_table():
     some = studies()
     assert "result" not in table(ica(), some, compare(some))
-    some[1] = study(2, FALLING[1], FALLING[1], FALLING[1], result="astray")
+    some[1] = study(2, FALLING[1], FALLING[1], FALLING[1], result="outside_support")
     rows = table(ica(), some, compare(some)).splitlines()
-    assert "| result |" in rows[0] and "| astray |" in rows[3] and "astray" not in rows[2]
+    assert "| result |" in rows[0] and "| outside_support |" in rows[3] and "outside_support" not in rows[2]

@@ -6,7 +6,7 @@ import scipy.linalg
 
 from stand_ins import linear_model
 from uidd.data import Scaling
-from uidd.experiments.sgld.paths import are_astray, settled
+from uidd.experiments.sgld.paths import are_outside_support, settled
 
 SCALINGS = (Scaling((0.5, -1.0), (2.0, 0.3), 4.0), Scaling((0.0, 0.0), (1.0, 1.0), 1.0))
 M, W = np.diag([1.0, 0.5]), np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -36,13 +36,15 @@ def test_the_steps_are_as_many_as_the_time_has():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_states_further_out_than_the_recorded_are_astray_in_any_units(scale):
+def test_states_further_out_than_the_recorded_are_outside_support_in_any_units(scale):
     generator = np.random.default_rng(0)
     root = scale * np.array([[1.0, 0.0, 0.0], [0.9, 0.2, 0.0], [0.0, 0.0, 1e3]])
     recorded, same = (generator.standard_normal((40_000, 3)) @ root.T for _ in range(2))
     # One in ten thousand of the same density: four here, with a deviation of two.
-    assert are_astray(same, recorded).sum() <= 4 + 5 * 2
+    assert are_outside_support(same, recorded).sum() <= 4 + 5 * 2
     # Six deviations out, along the narrow direction as along the wide one; four are nothing special.
     narrow = scale * np.array([0.0, 0.2, 0.0])
-    assert are_astray(np.array([6 * narrow, 6 * root[:, 2], [np.nan, 0, 0], [np.inf, 0, 0]]), recorded).all()
-    assert not are_astray(np.array([4 * narrow, 4 * root[:, 2], 4 * root[:, 0]]), recorded).any()
+    assert are_outside_support(
+        np.array([6 * narrow, 6 * root[:, 2], [np.nan, 0, 0], [np.inf, 0, 0]]), recorded
+    ).all()
+    assert not are_outside_support(np.array([4 * narrow, 4 * root[:, 2], 4 * root[:, 0]]), recorded).any()

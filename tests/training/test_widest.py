@@ -7,9 +7,9 @@ import pytest
 
 from stand_ins import Groups
 from uidd.training.ensemble import widest
-from uidd.training.solvers.gauss_newton import Solution
 from uidd.training.solvers.group_evidence import GroupEvidence
 from uidd.training.solvers.local_posterior import LOG_PRIOR_ODDS, TIGHTEST
+from uidd.training.solvers.posterior import Solution
 from uidd.training.solvers.scores import Scores
 from uidd.training.undetected import share_of_currents
 

@@ -121,7 +121,7 @@ def _train(run: Any, config: dict[str, Any], *, resume: bool, quiet: bool) -> No
 
 def how_it_went(fit: "Fit") -> str:
     """One line on how training ended and what is in the model."""
-    called = {"drift": "a drift that bends", "noise": "noise that varies"}
+    called = {"drift": "a nonlinear drift", "noise": "noise that varies"}
     found = [called[test.what] for test in fit.tests if test.called_for]
     if fit.tests:
         what = (

@@ -28,8 +28,8 @@ from .mixture import Mixture as Mixture
 from .network import Network as Network
 from .polynomial import Polynomial as Polynomial
 from .potential import AbstractPotential as AbstractPotential
-from .potential import PotentialSpecification as PotentialSpecification
-from .potential import Quadratic as Quadratic
 from .potential import QuadraticPotential as QuadraticPotential
-from .potential import SumOfSquares as SumOfSquares
 from .potential import SumOfSquaresPotential as SumOfSquaresPotential
+from .potential_specifications import PotentialSpecification as PotentialSpecification
+from .potential_specifications import Quadratic as Quadratic
+from .potential_specifications import SumOfSquares as SumOfSquares

@@ -18,7 +18,7 @@ from .circulation import (
     PlaneCirculation,
 )
 from .network import Network
-from .potential import Quadratic
+from .potential_specifications import Quadratic
 from .specification import AbstractSpecification, check_layers, check_units
 
 # Of fields in planes, whose number and that of their units multiply.

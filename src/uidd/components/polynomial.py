@@ -29,7 +29,7 @@ class Polynomial(eqx.Module):
         cubic: c_k of third degree.
         quartic: c_k of fourth degree.
         frame: Where only powers of single coordinates are present, the coordinates z A that they are powers
-            of: the ones of the data may all be oblique to what bends.
+            of: the ones of the data may all be oblique to what is nonlinear.
     """
 
     linear: State
@@ -94,8 +94,8 @@ def _single(c: Float[Array, " k"], z: State) -> bool:
 def _bounded(z: State) -> tuple[State, State]:
     """u = z within the reach, then levelling off, twice continuously differentiable; and du/dz."""
     inside = jnp.clip(z, -REACH, REACH)
-    bend = jnp.tanh((z - inside) / MARGIN)
-    return inside + MARGIN * bend, 1 - bend**2
+    levelled = jnp.tanh((z - inside) / MARGIN)
+    return inside + MARGIN * levelled, 1 - levelled**2
 
 
 def _hermite(u: State) -> tuple[Float[Array, "D n"], Float[Array, "D n"]]:

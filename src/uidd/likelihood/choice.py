@@ -49,7 +49,7 @@ def choose_steps(
 
     With the transition N(m, P) of one scheme and N(m', P') of the next, a pair loses
     KL ~ |m - m'|_P^2 / 2 + |1 - L^-1 P' L^-T|^2 / 4 nats. Of the pairs the part `counted` with the smallest
-    losses counts: while a model is being found it may be wild where the last few are.
+    losses counts: while a model is being found it may be far off where the last few are.
     """
     chosen = np.linspace(0, len(dt) - 1, min(LOOKED_AT, len(dt))).astype(int)
     z, h = (jnp.asarray(part[chosen], jnp.result_type(float)) for part in (starts, dt))

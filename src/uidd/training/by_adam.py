@@ -19,9 +19,9 @@ from .objectives import LikelihoodObjective
 from .problem import Problem
 from .records import Fit, M, Trained
 from .solvers.adam import Adam, Examples
-from .solvers.gauss_newton import LOOKED_AT, Posterior
 from .solvers.outside_barrier import OutsideBarrier
 from .solvers.plan import Plan
+from .solvers.posterior import LOOKED_AT, Posterior
 from .solvers.scores import loss_of, mean_loss
 from .trainable import Trainable
 

@@ -17,7 +17,7 @@ from .problem import Problem
 from .records import Fit
 from .search.candidates import Candidates
 from .search.search import Search
-from .solvers.gauss_newton import Solution
+from .solvers.posterior import Solution
 from .solvers.scores import mean_loss
 from .undetected import rate_worth, undetected_nats
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..models import Coefficients, Ensemble, Model
 from ..models.coefficients import COMPONENTS
-from .solvers.gauss_newton import Solution
 from .solvers.local_posterior import LOG_PRIOR_ODDS, Factored, prior
+from .solvers.posterior import Solution
 
 COUNT = 64
 

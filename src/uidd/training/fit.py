@@ -62,10 +62,10 @@ def fit(
     """Learn V, sigma and W from trajectories by maximum likelihood, with an ensemble around them.
 
     The data are split by trajectory into a training and a test part, and scaled to unit size. The best
-    linear model is found in closed form. Regressions of the increments say whether the drift bends and the
-    noise varies (see `Gain`); then V, W and sigma get networks, which are
-    fitted by Gauss-Newton steps, each with a prior that the data choose (see `Search`). Architectures
-    whose hidden layers have to be trained, such as the paper's, are trained by Adam instead.
+    linear model is found in closed form. Regressions of the increments say whether the drift is nonlinear and
+    the noise varies (see `Gain`); then V, W and sigma get networks, which are fitted by Gauss-Newton steps,
+    each with a prior that the data choose (see `Search`). Architectures whose hidden layers have to be
+    trained, such as the paper's, are trained by Adam instead.
 
     Args:
         data: The trajectories.

@@ -77,7 +77,7 @@ def trial(size: Size, case_name: str, model: str, seed: int, data: Trajectories 
     data = size.data(case) if data is None else data
     begun = time.monotonic()
     # Without W on driven data the noise has to make up for the current, and every step of a better density
-    # is dear; beside what is missing, Euler's bias is nothing.
+    # is costly; beside what is missing, Euler's bias is nothing.
     euler = EulerMaruyama() if model == "Stat-PINNs" and case.driven else None
     fitted = fit(
         data, seed=seed, architecture=MODELS[model], likelihood=euler, plan=size.plan, progress=False

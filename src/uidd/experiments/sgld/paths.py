@@ -15,7 +15,7 @@ from .problems import Problem, Size
 
 SHOWN = 100
 # Share of recorded states that are further out than means over states go.
-ASTRAY = 1e-4
+OUTSIDE = 1e-4
 
 
 def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: int) -> dict[str, np.ndarray]:
@@ -76,18 +76,18 @@ def settled(
     return np.concatenate(found).astype(np.float32)
 
 
-def are_astray(states: np.ndarray, recorded: np.ndarray) -> np.ndarray:
+def are_outside_support(states: np.ndarray, recorded: np.ndarray) -> np.ndarray:
     """Whether states are further out than all but one in ten thousand of the recorded, in their covariance.
 
     There the models were never told anything; and where M is all but singular, one state in 200,000 outweighs
-    the mean of the others. What left the finite numbers is astray too.
+    the mean of the others. What left the finite numbers is outside too.
     """
     whitening = np.linalg.inv(np.linalg.cholesky(np.cov(recorded.T)))
 
     def radius(z):
         return np.linalg.norm((z - recorded.mean(axis=0)) @ whitening.T, axis=1)
 
-    return ~(radius(states) <= np.quantile(radius(recorded), 1 - ASTRAY))
+    return ~(radius(states) <= np.quantile(radius(recorded), 1 - OUTSIDE))
 
 
 @compiled

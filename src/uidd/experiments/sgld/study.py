@@ -23,15 +23,15 @@ from ...thermodynamics import (
     score_gap,
 )
 from ...training import fit_replicas, solve_for_potential
-from .paths import are_astray, followed_paths, settled
+from .paths import are_outside_support, followed_paths, settled
 from .problems import BATCH_SIZES, Problem, Size
 from .records import BatchStudy, Comparison, compare
 from .table import table
 
 # Batch sizes whose paths are followed from the beginning.
 FOLLOWED = (1, 64)
-# Share of the states astray above which means over the others are not to be trusted.
-MOST_ASTRAY = 0.01
+# Share of the states outside the support above which means over the others are not to be trusted.
+MOST_OUTSIDE = 0.01
 # Stationary states that are stored.
 STORED = 2_000
 
@@ -68,9 +68,9 @@ def study_batch(
     time_to_settle, step = size.follow * problem.relaxation, sampler.step / size.substeps
     own = settled(replicas.refined, states[: size.compared], time_to_settle, step, seed=first + 940)
     own = problem.identified(own)[0]
-    astray = are_astray(own, states)
+    outside = are_outside_support(own, states)
     # As many as there were, some of them twice: the same programs serve all batch sizes.
-    own = np.resize(states if astray.all() else own[~astray], own.shape)
+    own = np.resize(states if outside.all() else own[~outside], own.shape)
     rate = cross_fitted_entropy_production(replicas.refined, own, currents=replicas.currents(own))
     of_circulation = cross_fitted_entropy_production(replicas.refined, own)
     fisher = cross_fitted_fisher_information(replicas.refined, own, sampler.noise)
@@ -79,12 +79,12 @@ def study_batch(
         **_numbers("rate", rate),
         **_numbers("circulation_rate", of_circulation),
         **_numbers("fisher", fisher),
-        "astray": float(astray.mean()),
+        "outside_support": float(outside.mean()),
         "features": [list(size) for size in replicas.features],
         "gains": list(replicas.gains),
         "kept": list(replicas.trained),
         "misfit": list(replicas.misfit),
-        "result": "astray" if astray.mean() > MOST_ASTRAY else replicas.result.code,
+        "result": "outside_support" if outside.mean() > MOST_OUTSIDE else replicas.result.code,
         "seconds_data": recorded,
         "seconds_training": replicas.seconds,
     }

@@ -14,7 +14,7 @@ from ...likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ...models import Coefficients, Model
 from ..regression.misfit import Misfit, both_misfits
 from ..regression.optimism import Optimism
-from ..solvers.gauss_newton import Solution
+from ..solvers.posterior import Solution
 from ..solvers.sample import Sample
 from ..solvers.scores import Whitened, whitened
 from ..undetected import rate_worth, share_of_currents

@@ -13,7 +13,7 @@ FEWEST = 200
 def own_drift_misfit(pushes: np.ndarray, residuals: np.ndarray, optimism: Optimism | None = None) -> Misfit:
     """Of a drift that is by a factor too weak or too strong, another one in each class of its own strength.
 
-    A flexible drift that is held back by its priors, or cannot bend as far as the true one does, comes out
+    A flexible drift that is held back by its priors, or cannot be as nonlinear as the true one, comes out
     too weak in the few states where it is strong, and so too strong in the many others, since a fit makes
     the sum right. The few make much of a rate. Such a misfit lies along one direction at each state, so a
     few numbers tell it, where hundreds of features of the state drown it.

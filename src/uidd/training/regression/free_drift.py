@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..._programs import compiled
-from ..._types import State
 from ...components import Network
 from ...data import Transitions
+from .flow import CHUNK, features_of_all, linearised, propagated, pulled, residuals_and_drift
 from .independent_components import ica_frame
 
-MOST_PAIRS, MOST_COEFFICIENTS, CHUNK = 16_384, 1200, 2048
+MOST_PAIRS, MOST_COEFFICIENTS = 16_384, 1200
 MOST_UNITS, SCALES = 192, (0.3, 1.0, 3.0)
 # Runge-Kutta steps an interval, tried in turn until twice as many make no difference beside the noise.
 STEPS = (1, 2, 4)
@@ -93,9 +90,9 @@ class FreeDrift:
         Q = alone / 6
         for share, weight in ((1.0, 1.0), (0.5, 4.0)):
             C = jnp.asarray(self.coefficients, arrays[0].dtype)
-            Phi = np.asarray(_carried(self.hidden, C, arrays[0], share * arrays[2], self.steps), np.float64)
+            Phi = np.asarray(propagated(self.hidden, C, arrays[0], share * arrays[2], self.steps), np.float64)
             Q = Q + weight * dt[:, None, None] / 6 * (Phi @ (2 * M) @ Phi.transpose(0, 2, 1))
-        # Where few pairs are, the free drift may be wild: its flow is believed if it makes little difference.
+        # Where few pairs are, the free drift may be far off: its flow is believed if it changes little.
         ratio = np.einsum("ij,nji->n", np.linalg.inv(2 * M), np.nan_to_num(Q, nan=np.inf)) / (len(M) * dt)
         Q = np.where(((ratio > LEAST) & (ratio < MOST))[:, None, None], Q, alone)
         return np.linalg.solve(np.linalg.cholesky(Q), noise[:, :, None])[:, :, 0], drift
@@ -110,31 +107,11 @@ class FreeDrift:
         some = Transitions(*(part[chosen] for part in pairs))
         xi, _ = self.whitened(some)
         X = np.asarray(
-            _all_features(self.hidden, jnp.asarray(some.start, jnp.result_type(float))), np.float64
+            features_of_all(self.hidden, jnp.asarray(some.start, jnp.result_type(float))), np.float64
         )
         X = X * np.sqrt(some.dt)[:, None]
         h = np.sum(X * _solved(X.T @ X + np.diag(self.ridge), X.T).T, axis=1)
         return chosen, xi / np.sqrt(np.maximum(1 - h, 0.1))[:, None]
-
-
-def _features(hidden, z: State) -> Float[Array, " p"]:
-    A, a = hidden
-    return jnp.concatenate([jnp.tanh(z @ A + a), z, jnp.ones(1, z.dtype)])
-
-
-def _shift(hidden, C: Float[Array, "p D"], z: State, dt: Array, steps: int) -> State:
-    """How far z' = f(z) goes in dt, by the classical Runge-Kutta scheme."""
-    h, shift = dt / steps, jnp.zeros_like(z)
-
-    def f(shift):
-        return _features(hidden, z + shift) @ C
-
-    for _ in range(steps):
-        a = f(shift)
-        b = f(shift + h / 2 * a)
-        c = f(shift + h / 2 * b)
-        shift = shift + h / 6 * (a + 2 * b + 2 * c + f(shift + h * c))
-    return shift
 
 
 def _regressed(hidden, scale: np.ndarray, pairs) -> tuple[np.ndarray, np.ndarray, float]:
@@ -149,7 +126,7 @@ def _regressed(hidden, scale: np.ndarray, pairs) -> tuple[np.ndarray, np.ndarray
     """
     start, increment, dt = pairs
     root = np.sqrt(np.asarray(dt, np.float64))[:, None]
-    X = np.asarray(_all_features(hidden, start), np.float64) * root
+    X = np.asarray(features_of_all(hidden, start), np.float64) * root
     target, weight = np.asarray(increment, np.float64) / root, np.ones_like(root)
     C, known = np.zeros((X.shape[1], target.shape[1])), np.ones(X.shape[1])
     ridge = np.zeros(X.shape[1])
@@ -193,7 +170,7 @@ def _iterated(hidden, C: np.ndarray, ridge: np.ndarray, pairs, steps: int) -> np
 
 
 def _normal_equations(hidden, C, pairs, residuals, noise, steps) -> tuple[np.ndarray, np.ndarray]:
-    """J^T w J and J^T w r, with Cauchy weights w: a slip of the instrument must not bend the drift.
+    """J^T w J and J^T w r, with Cauchy weights w: a slip of the instrument must not change the drift.
 
     The first only shapes the steps: some pairs are enough for it where coefficients are many.
     """
@@ -201,12 +178,12 @@ def _normal_equations(hidden, C, pairs, residuals, noise, steps) -> tuple[np.nda
     weight = 1 / (1 + np.sum((residuals / noise) ** 2, axis=1) / BROAD**2)
     usable = np.isfinite(residuals).all(axis=1) & np.isfinite(weight)
     pull = np.where(usable[:, None], weight[:, None] * residuals / noise**2, 0.0)
-    g = np.asarray(_pulled(hidden, C, start, dt, jnp.asarray(pull, start.dtype), steps), np.float64).ravel()
+    g = np.asarray(pulled(hidden, C, start, dt, jnp.asarray(pull, start.dtype), steps), np.float64).ravel()
     F = np.zeros((C.size, C.size))
     looked_at = min(len(dt), max(2 * len(C), int(MOST_PRODUCTS / (C.shape[1] * C.size**2))))
     for first in range(0, looked_at, CHUNK):
         rows = slice(first, min(first + CHUNK, looked_at))
-        J = np.asarray(_linearised(hidden, C, start[rows], dt[rows], steps), np.float64)
+        J = np.asarray(linearised(hidden, C, start[rows], dt[rows], steps), np.float64)
         usable_here = usable[rows] & np.isfinite(J).all(axis=(1, 2))
         J = np.where(usable_here[:, None, None], J / noise[:, None], 0.0)
         J = (J * np.sqrt(np.where(usable_here, weight[rows], 0.0))[:, None, None]).reshape(-1, C.size)
@@ -225,7 +202,7 @@ def _solved(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _followed(hidden, C, pairs, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """What is left of the increments, and the drift."""
-    found = _residuals(hidden, jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[1], pairs[2], steps)
+    found = residuals_and_drift(hidden, jnp.asarray(C, pairs[0].dtype), pairs[0], pairs[1], pairs[2], steps)
     residuals, drift = (np.asarray(part, np.float64) for part in found)
     return residuals, drift
 
@@ -253,7 +230,7 @@ def _dissipation(hidden, C, effective: float, pairs, steps: int) -> np.ndarray:
     dimension = len(Q)
     total = np.eye(dimension**2)
     for share, weight in ((1.0, 1.0), (0.5, 4.0)):
-        found = _carried(hidden, jnp.asarray(C, start.dtype), start, share * dt, steps)
+        found = propagated(hidden, jnp.asarray(C, start.dtype), start, share * dt, steps)
         Phi = np.asarray(found, np.float64)
         Phi = Phi[kept & np.isfinite(Phi).all(axis=(1, 2)) & (np.abs(Phi) < 10).all(axis=(1, 2))]
         both = np.einsum("nij,nkl->ikjl", Phi, Phi, optimize=True).reshape(dimension**2, -1)
@@ -261,49 +238,3 @@ def _dissipation(hidden, C, effective: float, pairs, steps: int) -> np.ndarray:
     M = np.linalg.solve(total / 3, Q.ravel()).reshape(Q.shape)
     M = (M + M.T) / 2
     return M if np.linalg.eigvalsh(M).min() > 0.1 * np.linalg.eigvalsh(Q).min() > 0 else Q / 2
-
-
-@compiled
-def _residuals(hidden, C, start, increment, dt, steps):
-    def one(pair):
-        z, increment, dt = pair
-        return increment - _shift(hidden, C, z, dt, steps), _features(hidden, z) @ C
-
-    return jax.lax.map(one, (start, increment, dt), batch_size=CHUNK)
-
-
-@compiled
-def _all_features(hidden, start):
-    return jax.vmap(lambda z: _features(hidden, z))(start)
-
-
-@compiled
-def _linearised(hidden, C, start, dt, steps):
-    def one(z, dt):
-        return jax.jacrev(lambda C: _shift(hidden, C, z, dt, steps))(C).reshape(len(z), -1)
-
-    return jax.vmap(one)(start, dt)
-
-
-@compiled
-def _pulled(hidden, C, start, dt, pull, steps):
-    """The gradient of sum pull . shift."""
-
-    def one(C, pair):
-        z, dt, pull = pair
-        return jnp.dot(pull, _shift(hidden, C, z, dt, steps))
-
-    zero = jnp.all(pull == 0, axis=1)
-    start = jnp.where(zero[:, None], 0.0, start)
-    return jax.grad(lambda C: jnp.sum(jax.lax.map(lambda p: one(C, p), (start, dt, pull), batch_size=CHUNK)))(
-        C
-    )
-
-
-@compiled
-def _carried(hidden, C, start, dt, steps):
-    def one(pair):
-        z, dt = pair
-        return jnp.eye(len(z)) + jax.jacfwd(lambda z: _shift(hidden, C, z, dt, steps))(z)
-
-    return jax.lax.map(one, (start, dt), batch_size=CHUNK)

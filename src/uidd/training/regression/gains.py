@@ -1,4 +1,4 @@
-"""Does the drift bend, does the noise vary: what a regression gains on pairs that it was not fitted to."""
+"""Is the drift nonlinear, does the noise vary: what a regression gains on pairs that it was not fitted to."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ LARGEST_CHANCE = 0.01
 FOLDS = 8
 # Pairs looked at.
 MOST_PAIRS = 300_000
-# Ridges are those that suit a bend of so many nats over all pairs; without bound, none.
+# Ridges are those that suit a gain of so many nats over all pairs; without bound, none.
 EXPECTED = (10.0, 100.0, 1000.0, np.inf)
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What a bent drift, or a noise that varies, gains in log-density on pairs that took no part in its fit.
+    """What a nonlinear drift, or varying noise, gains in log-density on pairs that took no part in its fit.
 
     If the model without it is right, the density of the other model, fitted elsewhere, is on average no
     larger: E e^gain <= 1, whatever it is and however many numbers it has. So by Markov's inequality a gain of

@@ -16,8 +16,8 @@ def ica_frame(states: np.ndarray) -> np.ndarray:
 
     A well that lies oblique to all coordinates is hardly seen in the powers of any. Independent components of
     the recorded states are coordinates of unit size whose distributions are as far from a Gaussian as can be;
-    two wells, or a wall on one side, show there. They say only along what V may bend, not how: that is left
-    to the transitions, so the states need not be stationary.
+    two wells, or a wall on one side, show there. They say only along what V may be nonlinear, not how: that
+    is left to the transitions, so the states need not be stationary.
     """
     return independent_components(states[:: -(-len(states) // LOOKED_AT)])
 

@@ -113,7 +113,7 @@ def _fit_euler(pairs: Transitions) -> LinearModel:
 
 
 def sharpened(linear: LinearModel, M: np.ndarray) -> LinearModel:
-    """The same drift with the noise M that is left when the drift may bend.
+    """The same drift with the noise M that is left when the drift may be nonlinear.
 
     What a linear drift does not explain counts as noise in the linear model, at times most of it. V is
     known through M grad V, so a wrong M would have to be unlearned together with V. S and W are scaled

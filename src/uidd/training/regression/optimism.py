@@ -7,8 +7,8 @@ import numpy as np
 from ...likelihood import EulerMaruyama
 from ...models import Coefficients
 from ..solvers.fisher_information import capped, jacobian_of_mean
-from ..solvers.gauss_newton import Solution
 from ..solvers.local_posterior import TIGHTEST, Factored, prior
+from ..solvers.posterior import Solution
 from ..solvers.sample import Sample
 
 # Numbers of J that are formed, four bytes each.

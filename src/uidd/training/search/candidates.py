@@ -31,7 +31,7 @@ LOOKED_AT = 1024
 
 
 class Candidates:
-    """Every model that a search may pass through; what is dear to make is made when it is asked for.
+    """Every model that a search may pass through; what is costly is made when it is asked for.
 
     Args:
         architecture: With all networks.

@@ -8,8 +8,9 @@ from ...dynamics import ComponentDynamics
 from ...likelihood import EulerMaruyama
 from ...models import Coefficients
 from ...models.coefficients import COMPONENTS
-from ..solvers.gauss_newton import Posterior, Solution, maximise
+from ..solvers.gauss_newton import maximise
 from ..solvers.outside_barrier import OutsideBarrier
+from ..solvers.posterior import Posterior, Solution
 from ..solvers.sample import Sample
 from .candidates import Candidates
 from .stage import Stage

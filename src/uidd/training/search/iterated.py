@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from ...likelihood import AbstractGaussian, AbstractLikelihood, EulerMaruyama
 from ...models import Coefficients
-from ..solvers.gauss_newton import Posterior, Solution, maximise
+from ..solvers.gauss_newton import maximise
+from ..solvers.posterior import Posterior, Solution
 from ..solvers.sample import Sample
 from ..solvers.scores import whitened
 

@@ -18,19 +18,19 @@ from ...likelihood import (
     choose_steps,
 )
 from ...models import Architecture, Coefficients
-from ...models.coefficients import COMPONENTS
 from ..driver import AbstractRun
 from ..history import EpochRecord
 from ..regression.gains import MOST_PAIRS, Gain, both_gains, drift_gain, folds_of, noise_gain
-from ..solvers.gauss_newton import Posterior, Solution
-from ..solvers.local_posterior import SWITCHED_OFF_RATIO, TIGHTEST
+from ..solvers.local_posterior import TIGHTEST
 from ..solvers.outside_barrier import OutsideBarrier
+from ..solvers.posterior import Posterior, Solution
 from ..solvers.sample import Sample
 from ..solvers.scores import mean_loss, whitened
 from .candidates import Candidates
 from .first_stage import first_stage
 from .iterated import iterated
-from .stage import Stage
+from .pruning import pruned_coefficients, pruned_stage
+from .stage import NO_NOISE_TEST, Stage
 
 # Pairs of the first stages: the way is found on few, the end is set by all.
 FEW = 16_384
@@ -41,7 +41,6 @@ ENOUGH, TOO_MUCH = 8.0, 16.0
 MOST_LOST, MOST_LOST_NONLINEAR = 0.5, 8.0
 # Of pairs, that count in the choice of a likelihood while the model may still be far off at the others.
 KEPT_FRACTION = 0.98
-NO_NOISE_TEST = Gain("noise", "", 0.0, 1.0)
 # Finer likelihoods would take hours; a result says when this one is too coarse.
 FINEST = Cubature(4, 4)
 
@@ -155,7 +154,7 @@ class Search(AbstractRun[Stage]):
 
     def found(self, stage: Stage, solution: Solution) -> Found:
         """The result of the last stage."""
-        stage, solution = self._pruned_stage(stage, solution)
+        stage, solution = pruned_stage(self.candidates, self.dynamics_of(stage), stage, solution)
         coefficients = Coefficients.of(self.dynamics_of(stage))
         dynamics = coefficients.dynamics(solution.vector)
         likelihood, result = self.likelihood_of(stage), Result()
@@ -233,7 +232,7 @@ class Search(AbstractRun[Stage]):
         coefficients = Coefficients.of(present)
 
         def pruned(solution: Solution) -> Coefficients:
-            return self._pruned(coefficients, solution, stage.networks)
+            return pruned_coefficients(self.candidates, coefficients, solution, stage.networks)
 
         def finer(solution: Solution, scheme: tuple[int, int]) -> tuple[int, int]:
             if not is_last:
@@ -316,41 +315,6 @@ class Search(AbstractRun[Stage]):
             return stage
         networks = (*stage.networks, "diffusion")
         return stage.with_networks(networks, Coefficients.of(self.candidates.model(networks)))
-
-    def _pruned_stage(self, stage: Stage, solution: Solution) -> tuple[Stage, Solution]:
-        """Without the networks of sigma and W whose units have all been switched off."""
-        coefficients = Coefficients.of(self.dynamics_of(stage))
-        networks = self._needed(coefficients, solution, stage.networks)
-        if networks == stage.networks:
-            return stage, solution
-        smaller = self._pruned(coefficients, solution, stage.networks)
-        off = tuple(each for each in stage.networks if each not in networks)
-        solution = replace(solution.without(coefficients, off), vector=smaller.vector)
-        stage = replace(stage, networks=networks, vector=smaller.vector, precision=solution.precision)
-        # What looked like varying noise was a drift that was still rough.
-        return (stage if "diffusion" in networks else stage.with_noise_test(NO_NOISE_TEST)), solution
-
-    def _needed(
-        self, coefficients: Coefficients, solution: Solution, networks: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        """V's network, and those of sigma and W of which some unit is not switched off; one at least."""
-
-        def in_use(name: str) -> bool:
-            own = coefficients.group_owner == COMPONENTS.index(name)
-            limit = SWITCHED_OFF_RATIO * coefficients.usual_precision[own]
-            return bool((solution.precision[own] < limit).any())
-
-        return tuple(each for each in networks if each == "potential" or in_use(each)) or networks[-1:]
-
-    def _pruned(
-        self, coefficients: Coefficients, solution: Solution, networks: tuple[str, ...]
-    ) -> Coefficients:
-        """The same model with only those: what is switched off takes time in every pass."""
-        needed = self._needed(coefficients, solution, networks)
-        present = coefficients.dynamics(solution.vector)
-        if needed != networks:
-            present = self.candidates.with_networks(present, needed)
-        return Coefficients.of(present)
 
     def _likelihood(self, scheme: tuple[int, int] | None) -> AbstractLikelihood:
         if scheme is None:

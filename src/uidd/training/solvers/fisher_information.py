@@ -46,7 +46,7 @@ def fisher(
 
     Some pairs are enough, if those where few start and those that tell most are among them: each stands for
     as many as were passed over in its favour. Among pairs as they come, a coefficient that few pairs know
-    would seem unknown, and steps would go astray.
+    would seem unknown, and steps would be wrong.
 
     Args:
         coefficients: The coefficients.
@@ -149,7 +149,7 @@ def _squared(rows: np.ndarray, share: np.ndarray) -> np.ndarray:
 def capped(rows: np.ndarray) -> np.ndarray:
     """A factor for the rows of every pair: 1, but where they are far larger than usual, or 0 if not finite.
 
-    Where the model is still wild, one pair must not seem to know more than all others together.
+    Where the model is still far off, one pair must not seem to know more than all others together.
     """
     largest = np.maximum(rows.max(axis=(1, 2), initial=0.0), -rows.min(axis=(1, 2), initial=0.0))
     finite = np.isfinite(largest)

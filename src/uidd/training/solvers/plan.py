@@ -47,5 +47,5 @@ class Plan:
         )
 
     def optimiser(self) -> optax.GradientTransformation:
-        """Adam under a bound on the gradient's norm, so that one wild batch does no harm."""
+        """Adam under a bound on the gradient's norm, so that one outlying batch does no harm."""
         return optax.chain(optax.clip_by_global_norm(10.0), optax.adam(self.schedule()))

@@ -88,13 +88,13 @@ def whitened(
     """
     parts = _passed(coefficients, vector, likelihood, data, SEGMENT)
     density = _density(*parts[:2])
-    wild = np.flatnonzero(~(density >= floor_of(density)))
-    if likelihood.finer is not None and len(wild):
+    far_off = np.flatnonzero(~(density >= floor_of(density)))
+    if likelihood.finer is not None and len(far_off):
         # Where the drift is stiff, steps that are good elsewhere leave nonsense: a few such pairs would say
         # of a step up that it leads down.
-        again = _passed(coefficients, vector, likelihood.finer, data.at(wild), CHUNK)
+        again = _passed(coefficients, vector, likelihood.finer, data.at(far_off), CHUNK)
         for part, better in zip(parts, again, strict=True):
-            part[wild] = better
+            part[far_off] = better
     noise, log_volume, start, increment = parts
     density = _density(noise, log_volume)
     # A model that has a pair with no chance may send it anywhere: such pairs stay as they were recorded.
