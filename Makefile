@@ -1,17 +1,19 @@
 # make demo    everything from an empty folder to runs/demo/report.html
-# make test    everything from an empty folder to a passed test suite
+# make test    everything from an empty folder to a passed test suite; the slow tests: make slow
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test check lint layers types docs wheel studies clean
+.PHONY: setup demo test slow check lint layers types docs wheel studies clean
 
 setup: $(VENV)/.setup
 demo: setup
 	$(BIN)/uidd demo --out runs/demo --overwrite
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
+slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m slow
 
 # What .ci/run adds to the tests.
 check: lint layers types docs wheel studies
@@ -45,4 +47,4 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[docs]'
 	@touch $@
 clean:
-	rm -rf $(VENV) site dist
+	rm -rf $(VENV) .programs site dist

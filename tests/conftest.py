@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import time
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -9,7 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from uidd._programs import _processor
 from uidd.models import Architecture
+
+# Seconds that a test may take which is not marked `slow`.
+MOST_SECONDS = 5.0
+# Of tracing and compiling, so far.
+COMPILING: list[float] = []
+
+
+def pytest_configure():
+    """Listen to the compiler."""
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: COMPILING.append(seconds) if "/jax/core/compile" in event else None
+    )
 
 
 def pytest_addoption(parser):
@@ -17,12 +32,10 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once(tmp_path_factory):
-    """What one test has compiled serves the next, in all workers and in commands that tests start."""
-    base = tmp_path_factory.getbasetemp()
-    # A worker's folder lies in that of the run.
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
-    folder.mkdir(exist_ok=True)
+def compiled_once():
+    """What one test has compiled serves the next: in all workers, in commands of tests, in later runs."""
+    folder = Path(__file__).parent.parent / ".programs" / _processor()
+    folder.mkdir(parents=True, exist_ok=True)
     settings = {
         "jax_compilation_cache_dir": os.environ.get("JAX_COMPILATION_CACHE_DIR", str(folder)),
         "jax_persistent_cache_min_compile_time_secs": 0.1,
@@ -33,6 +46,19 @@ def compiled_once(tmp_path_factory):
         os.environ[name.upper()] = str(value)
     # A program that was traced elsewhere would not be traced under a test's own settings.
     os.environ["UIDD_CACHE"] = "off"
+
+
+@pytest.fixture(autouse=True)
+def quick_or_marked_slow(request):
+    """What takes longer beside compiling is marked `slow`.
+
+    Processor time of the test's own thread: what others do on the machine makes no test fail.
+    """
+    begun, compiling = time.thread_time(), sum(COMPILING)
+    yield
+    took = time.thread_time() - begun - (sum(COMPILING) - compiling)
+    if took > MOST_SECONDS and request.node.get_closest_marker("slow") is None:
+        pytest.fail(f"It took {took:.1f} s beside compiling: mark it slow, or make it smaller.")
 
 
 @pytest.fixture(scope="module", autouse=True)

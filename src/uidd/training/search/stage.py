@@ -10,7 +10,6 @@ from ...models.coefficients import COMPONENTS
 from ..history import EpochRecord
 from ..regression.gains import Gain
 from ..solvers.posterior import Solution
-from ..solvers.scores import Scores
 
 # Where nobody asked, or the answer no longer counts.
 NO_NOISE_TEST = Gain("noise", "", 0.0, 1.0)
@@ -81,25 +80,16 @@ class Stage:
         }
         arrays = [self.vector, self.precision, self.reference]
         if self.solution is not None:
-            found = self.solution
-            plain["solution"] = {
-                "value": found.found.value, "expected_gain": found.expected_gain, "held": list(found.held),
-            }  # fmt: skip
-            arrays += [found.information, found.found.blocks]
+            plain["solution"], beside = self.solution.to_container()
+            arrays += beside
         return plain, arrays
 
     @classmethod
     def from_container(cls, plain: dict[str, Any], arrays: list[np.ndarray]) -> "Stage":
         """The inverse."""
         vector, precision, reference, *rest = arrays
-        solution, known = None, plain.get("solution")
-        if known is not None:
-            information, blocks = rest
-            held, damping = known["held"]
-            solution = Solution(
-                vector, precision, information, Scores(known["value"], blocks), known["expected_gain"],
-                (int(held), float(damping)),
-            )  # fmt: skip
+        known = plain.get("solution")
+        solution = None if known is None else Solution.from_container(known, vector, precision, rest)
         return cls(
             name=plain["name"],
             networks=tuple(plain["networks"]),

@@ -1,6 +1,8 @@
 """The log-posterior of coefficients, and a solution of it."""
 
 from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +44,23 @@ class Solution:
         """Values as they are, nothing known about them."""
         nothing = np.zeros((0, 0))
         return cls(coefficients.vector, precision, nothing, Scores(0.0, nothing), float("inf"))
+
+    def to_container(self) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """What there is beside `vector` and `precision`: words and numbers, and arrays."""
+        gain = self.expected_gain if isfinite(self.expected_gain) else None
+        plain = {"value": self.found.value, "expected_gain": gain, "held": list(self.held)}
+        return plain, [self.information, self.found.blocks]
+
+    @classmethod
+    def from_container(
+        cls, plain: dict[str, Any], vector: np.ndarray, precision: np.ndarray, arrays: list[np.ndarray]
+    ) -> "Solution":
+        """The inverse."""
+        information, blocks = arrays
+        gain = float("inf") if plain["expected_gain"] is None else float(plain["expected_gain"])
+        held, damping = plain["held"]
+        found = Scores(float(plain["value"]), blocks)
+        return cls(vector, precision, information, found, gain, (int(held), float(damping)))
 
     def prior(self, coefficients: Coefficients) -> np.ndarray:
         """The precision of every coefficient; a trace of one on constants keeps the solve regular."""
