@@ -225,6 +225,7 @@ def test_drawn_units_have_the_size_of_their_scale():
     assert (np.abs(squares.mean(axis=1) / expected - 1) < 5 * (2 / 3 / 1000) ** 0.5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 5, 9])
 def test_terms_that_are_no_products_vary_with_one_coordinate_alone(dimension):
     """Along the others p is constant: the mixed second derivatives vanish for them, and for them only."""

@@ -41,6 +41,7 @@ def test_with_a_share_of_one_V_is_minus_the_logarithm_of_the_mixture(dimension, 
     np.testing.assert_allclose(apart, apart[0], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 def test_the_gradient_is_that_of_the_value(dimension, x64, fresh_seed):
     offsets = jnp.asarray(np.random.default_rng(fresh_seed).standard_normal(8))

@@ -196,20 +196,27 @@ def test_a_time_reversed_model_flips_the_irreversible_drift_only(model, z, quick
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("build", "words"),
     [
-        ({"diffusion": Constant("tridiagonal")}, "`shape` must be a known name"),
-        ({"circulation": Uniform("diagonal")}, "`shape` must be a known name"),
-        ({"potential": Quadratic(-1)}, "`width` must be a whole number of at least 0"),
-        ({"potential": Quadratic(bumps=0)}, "`bumps` must be a whole number of at least 1"),
-        ({"potential": Quadratic(wells=0)}, "`wells` must be a whole number of at least 1"),
-        ({"potential": Quadratic(bump_scale=0.0)}, "`bump_scale` must be a positive finite number"),
-        ({"diffusion": Varying(0)}, "`width` must be a whole number of at least 1"),
-        ({"circulation": Drawn(8, ())}, "`scales` must be at least one number"),
-        ({"circulation": Drawn(8, (0.0,))}, "`scales` must be a positive"),
+        (lambda: Constant("tridiagonal"), "`shape` must be a known name"),
+        (lambda: Uniform("diagonal"), "`shape` must be a known name"),
+        (lambda: Quadratic(-1), "`width` must be a whole number of at least 0"),
+        (lambda: Quadratic(bumps=0), "`bumps` must be a whole number of at least 1"),
+        (lambda: Quadratic(wells=0), "`wells` must be a whole number of at least 1"),
+        (lambda: Quadratic(bump_scale=0.0), "`bump_scale` must be a positive finite number"),
+        (lambda: Varying(0), "`width` must be a whole number of at least 1"),
+        (lambda: Drawn(8, ()), "`scales` must be at least one number"),
+        (lambda: Drawn(8, (0.0,)), "`scales` must be a positive"),
     ],
 )
-def test_a_specification_that_cannot_be_built_is_refused(parts, words):
+def test_a_specification_that_cannot_be_built_is_refused(build, words):
     with pytest.raises(InputError, match=words):
-        Architecture(**parts)
+        build()
     assert not Architecture(diffusion=Constant("diagonal"), circulation=Absent()).trains_hidden_layers
+
+
+def test_a_specification_in_the_place_of_another_is_refused():
+    with pytest.raises(
+        InputError, match="`diffusion` must be Varying or Triangular or Constant; got Uniform"
+    ):
+        Architecture(diffusion=Uniform())

@@ -46,6 +46,7 @@ def failed(checks: Checks) -> set[str]:
     return {line.name for line in checks if line.verdict == line.name}
 
 
+@pytest.mark.slow
 def test_none_complains_about_data_of_the_model(model):
     """Chance 2e-4 a line, seven lines, five data sets: one in 140 such tests would fail. More data sets are
     asked by `benchmarks/null_checks.py`."""
@@ -100,6 +101,7 @@ def test_a_current_that_is_too_weak_shows_in_its_work(model):
     assert abs(work.size - 2 * rate) < 0.25 * 2 * rate  # 2 <w . (2 v - v)>
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dt", "names"), [(0.02, set()), (1.0, {"coarse"})])
 def test_frames_too_far_apart_are_told_from_jumps(dt, names):
     """Two wells at z = +-1, three kT deep: within a unit of time a path may cross, or not."""
@@ -131,6 +133,7 @@ def test_the_size_of_a_misfit_that_was_not_found_is_not_told(model):
     assert memory.off.endswith("kT") and memory.off in str(bad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steepness", [0.5, 1.0, 3.0])
 def test_the_size_of_a_noise_misfit_is_what_V_is_off_by(steepness):
     """V' = int z / (1 + d) + log(1 + d) for f = -z and M = 1 + d, against z^2 / 2, by quadrature."""

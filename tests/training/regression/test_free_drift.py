@@ -22,6 +22,7 @@ def pairs(dt, count=16_000, seed=0):
     return Transitions(start, start @ (step - np.eye(2)).T + noise, np.full(count, dt))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.02, 0.5])
 def test_the_flow_of_the_free_drift_is_the_mean_next_state(dt):
     """Its linear part is A to 4 standard errors of a regression; Euler's is off by a fifth at dt = .5."""
@@ -35,6 +36,7 @@ def test_the_flow_of_the_free_drift_is_the_mean_next_state(dt):
     assert dt < 0.1 or np.abs(euler - A).max() > 2 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dt", "rule"), [(0.02, 0.0), (0.5, 0.01)])
 def test_the_noise_is_that_of_the_process_and_not_of_the_interval(dt, rule):
     """Simpson's rule costs (A dt)^4 / 45, here less than 1 %; Q / (2 dt) would be a third too small."""
@@ -55,6 +57,7 @@ def test_slips_of_the_instrument_hardly_change_the_noise():
     np.testing.assert_allclose(np.diag(found), np.diag(M), rtol=4 * (2 / 16_000) ** 0.5 + 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 12, 32])
 def test_every_dimension_has_room(dimension):
     generator = np.random.default_rng(0)
@@ -80,6 +83,7 @@ def double_well(seed, paths=40, frames=500, dt=0.1, fine=20, D=0.25):
     return Transitions(start, increment, np.full(len(start), dt)), np.repeat(np.arange(paths), frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_constant_noise_that_a_bent_flow_carries_does_not_pass_for_varying(seed):
     """The slope of a drift of 192 units is mostly noise if they have no prior, and so is the noise that it

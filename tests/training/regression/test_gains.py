@@ -27,6 +27,7 @@ def turning(z):
     return -z + 3 * np.stack([-z[:, 1], z[:, 0]], axis=1) if z.shape[1] == 2 else -z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 def test_linear_drifts_and_constant_noise_call_for_nothing(dimension):
     """A gain of g nats in one fold has a chance of e^-g, times the regressions tried; 20 nats, beyond which a
@@ -48,6 +49,7 @@ def test_a_drift_that_turns_fast_and_bends_is_found():
     assert gain.called_for and gain.nats > 50 and gain.features == "products"
 
 
+@pytest.mark.slow
 def test_a_bend_that_few_regressions_can_fit_is_foretold():
     """A force of 90 nats whose sign is that of a fine chequerboard: regressions, sixteen of which are tried,
     call for a network in 3 of these 10 cases, and with the sum of squares it is 6."""

@@ -15,6 +15,7 @@ def sigma_of(z):
     return np.exp(0.7 * np.tanh(z[:, :1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "sigma"), [(1, None), (2, None), (2, sigma_of), (6, None)])
 def test_white_residuals_hold_no_drift(dimension, sigma):
     """Twenty draws: the chance is below 5 % in at most five (binomial, 3e-4)."""
@@ -32,6 +33,7 @@ def test_white_residuals_hold_no_drift(dimension, sigma):
     assert 0.1 < np.mean(hidden) / size**0.5 < (0.6 if sigma is None else 1.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 4])
 def test_white_residuals_hold_no_varying_noise(dimension):
     """As above. Squares of normal numbers are skewed: their sums must be normal all the same."""
@@ -43,6 +45,7 @@ def test_white_residuals_hold_no_varying_noise(dimension):
     assert np.sum(chances < 0.05) <= 5 and chances.min() > 1e-4
 
 
+@pytest.mark.slow
 def test_the_nats_of_a_varying_noise_are_measured():
     """log sigma^2 = a z: the log-density of all pairs gains n a^2 / 4 to leading order."""
     generator, n, a = np.random.default_rng(4), 40_000, 0.15
@@ -54,6 +57,7 @@ def test_the_nats_of_a_varying_noise_are_measured():
     assert found.chance < 1e-12 and abs(found.nats - n * a**2 / 4) < 4 * error
 
 
+@pytest.mark.slow
 def test_a_drift_that_is_spread_over_many_features_is_measured():
     """Products of three of six coordinates, all together 300 nats, none of them more than ten."""
     generator, n = np.random.default_rng(0), 40_000
@@ -94,6 +98,7 @@ def test_what_is_so_in_one_well_and_in_no_other_is_seen():
     assert nats / 2 < found.nats < nats + 4 * 288**0.5
 
 
+@pytest.mark.slow
 def test_white_residuals_in_wells_hold_nothing():
     assert min(drift_misfit(*in_wells(0.0, seed)[:2]).chance for seed in range(5)) > 2e-3
 

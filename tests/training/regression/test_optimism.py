@@ -50,6 +50,7 @@ def regression(seed, prior=0.0, fitted_share=0.8, missing=0.0):
     return X, z, eps + X @ (true - found), optimism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [0.0, 30.0])
 def test_residuals_of_a_flexible_fit_hold_nothing(prior):
     """Ten draws: the chance is below 5 % in at most three (binomial, 1e-3), and not always near one, as it
@@ -77,6 +78,7 @@ def test_draws_have_the_covariance_that_a_fit_takes(share):
     assert abs(np.sum(sums**2) / count * 3 - expected) < 5 * expected * (2 / count) ** 0.5
 
 
+@pytest.mark.slow
 def test_what_is_left_is_zero_on_average_from_all_pairs_or_some():
     """Of the features that were fitted, to five errors of 20 draws; from one pair in six it is as much."""
     without, of_all, of_some = [], [], []
@@ -91,6 +93,7 @@ def test_what_is_left_is_zero_on_average_from_all_pairs_or_some():
     assert abs(np.mean(of_all)) < errors[1] and abs(np.mean(of_some)) < errors[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_misfit_behind_a_flexible_fit_is_seen(seed):
     """A hundred nats. The fit has taken as many as half of its 96 coefficients, of which fine steps could
@@ -101,6 +104,7 @@ def test_a_misfit_behind_a_flexible_fit_is_seen(seed):
     assert found.nats > without.nats + 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 12])
 def test_rows_are_derivatives_of_residuals(dimension, random_dynamics):
     """In twelve dimensions there are more of them than are formed at once."""

@@ -31,6 +31,7 @@ def states():
     return stationary_states(np.random.default_rng(99), 4000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drive", [0.5, 0.0])
 def test_the_rate_of_driven_wells_is_met_and_a_square_is_above_the_products(drive, states):
     replicas = fit_polynomial_replicas(parts_of(drive))

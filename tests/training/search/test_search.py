@@ -58,6 +58,7 @@ def test_linear_data_call_for_no_network(fitted):
     assert not own.vector[own.penalised].any()
 
 
+@pytest.mark.slow
 def test_the_headline_covers_the_exact_rate_of_exactly_sampled_data(fitted):
     estimate = entropy_production(fitted, draws=20_000)
     assert estimate.result.successful
@@ -67,6 +68,7 @@ def test_the_headline_covers_the_exact_rate_of_exactly_sampled_data(fitted):
     assert 0.5 * spread < estimate.standard_error < 3 * spread
 
 
+@pytest.mark.slow
 def test_equilibrium_data_give_an_interval_around_zero_that_is_narrow():
     """20 / T is what noise gives in equilibrium, see `Analysis.noise_floor`."""
     data = Trap(strength=0.0).simulate(1, 20_000)
@@ -90,6 +92,7 @@ def test_members_come_in_opposite_pairs_and_survive_a_file(fitted, tmp_path):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_headline_of_a_fit_that_did_not_settle_says_so(fitted, tmp_path):
     from dataclasses import replace
 
@@ -99,6 +102,7 @@ def test_the_headline_of_a_fit_that_did_not_settle_says_so(fitted, tmp_path):
         assert entropy_production(ensemble, draws=2000).result == "still_improving"
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_resumes_bit_for_bit(fitted, tmp_path, monkeypatch):
     from uidd.training.search.search import Search
 
@@ -145,6 +149,7 @@ def test_a_right_potential_costs_nothing_on_the_rim(dimension):
     assert outside.cost(weights, -weights.vector) > 100
 
 
+@pytest.mark.slow
 def test_a_double_well_in_one_dimension_has_its_barrier():
     """dx = (x - x^3) dt + sqrt(2 D) dB has V = (x^4 / 4 - x^2 / 2) / D: a barrier of one at D = 1/4."""
     generator, D, dt, fine = np.random.default_rng(0), 0.25, 0.1, 20
@@ -167,6 +172,7 @@ def test_a_double_well_in_one_dimension_has_its_barrier():
     assert 0.005 < np.std(heights) < 0.3
 
 
+@pytest.mark.slow
 def test_a_current_seen_on_its_way_from_far_out_does_not_pass_for_a_gradient(monkeypatch):
     """dz = -(1 + 6 J) grad V dt + sqrt(2) dB, V = 2 x^2 + x y + y^4 / 4: pairs that start evenly in a box.
 
@@ -199,6 +205,7 @@ def test_a_current_seen_on_its_way_from_far_out_does_not_pass_for_a_gradient(mon
     assert np.std(learned - exact) < 1.0
 
 
+@pytest.mark.slow
 def test_a_bowl_whose_current_varies_keeps_its_V():
     """The way in to seed 2217 of the population: where V comes first it is a fifth as steep as it should be.
 
@@ -223,6 +230,7 @@ def _search(data):
     return search.Search(candidates, None, *parts, stationary=problem.stationary, seed=0), problem
 
 
+@pytest.mark.slow
 def test_data_of_one_dimension_have_no_circulation():
     generator, dt = np.random.default_rng(0), 0.05
     decay, x = np.exp(-dt), np.zeros(4000)
@@ -263,5 +271,5 @@ def test_a_round_that_lowers_the_log_density_goes_back(monkeypatch):
     stage = found.advance(begun)
     assert stage.name == "all" and len(moves) < iterated.ROUNDS
     np.testing.assert_array_equal(stage.vector, begun.vector)
-    assert solution.expected_gain > search.TOO_MUCH
-    assert found.found(stage, solution).result == "still_improving"
+    assert stage.solution.expected_gain > search.TOO_MUCH
+    assert found.found(stage, stage.solution).result == "still_improving"

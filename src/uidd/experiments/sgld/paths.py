@@ -35,13 +35,8 @@ def followed_paths(problem: Problem, size: Size, batch_size: int | None, seed: i
         parts.append(Transitions(begun, increment, made.dt))
     model = fit_replicas(parts, seed=seed, architecture=size.architecture, plan=size.plan).refined[0]
     dimension = parts[0].start.shape[1]
-    generator = np.random.default_rng(seed)
-    starts = {
-        "zero": np.zeros((size.paths, dimension)),
-        "random": generator.uniform(-1, 1, (size.paths, dimension)),
-    }
-    if problem.name != "least squares":  # all forces vanish at zero, and the noise does
-        starts = {"random": problem.identified(generator.uniform(-2, 2, (size.paths, dimension)))[0]}
+    starts = problem.starts(np.random.default_rng(seed), size.paths)
+    starts = {name: problem.identified(start)[0] for name, start in starts.items()}
     found: dict[str, np.ndarray] = {"iteration": np.arange(0, iterations, every)}
     for name, start in starts.items():
         true = problem.run(batch_size, size.paths, iterations, every=every, start=start, seed=seed + 5).start

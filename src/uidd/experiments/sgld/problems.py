@@ -106,6 +106,7 @@ class Problem:
         name: As in the titles.
         sampler: With its full batch.
         identified: From states, and what goes with them, to the same without arbitrary labels.
+        starts: From a generator and a number of paths to states far away, by name.
         loss: The loss of all data at a state.
         relaxation: The longest time after which chains have forgotten where they began.
         sizes: By name.
@@ -116,6 +117,7 @@ class Problem:
     name: str
     sampler: Sampler
     identified: Callable[..., tuple[np.ndarray, ...]]
+    starts: Callable[[np.random.Generator, int], dict[str, np.ndarray]]
     loss: Callable[[State], Scalar]
     relaxation: float
     sizes: dict[str, Size]
@@ -178,6 +180,10 @@ def least_squares(matrix: Any = None) -> Problem:
         name="least squares",
         sampler=sampler,
         identified=_as_they_are,
+        starts=lambda generator, count: {
+            "zero": np.zeros((count, A.shape[1])),
+            "random": generator.uniform(-1, 1, (count, A.shape[1])),
+        },
         loss=_least_squares_loss(sampler),
         relaxation=float(3 / slowest),
         sizes={
@@ -207,6 +213,8 @@ def ica() -> Problem:
         name="independent components",
         sampler=sampler,
         identified=without_labels,
+        # Not from zero: there all forces and the noise vanish.
+        starts=lambda generator, count: {"random": generator.uniform(-2, 2, (count, 4))},
         loss=_ica_loss(sampler),
         relaxation=5.0,
         sizes={
