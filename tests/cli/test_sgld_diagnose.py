@@ -34,6 +34,7 @@ def _chains(circulation: float, seed: int, draws: int = 500) -> np.ndarray:
     return np.stack(found, axis=1)
 
 
+@pytest.mark.slow
 def test_chains_of_several_batch_sizes_give_a_table_and_files(uidd, tmp_path):
     np.savez("chains.npz", b1=_chains(2.0, 0), b16=_chains(0.0, 1))
     np.save("full.npy", _chains(0.0, 2))

@@ -122,6 +122,7 @@ def test_ctrl_c_saves_and_says_how_to_resume(folder):
     assert (folder / "stopped" / "checkpoint.uidd").exists()
 
 
+@pytest.mark.slow
 def test_simulate_refuses_to_replace_a_file(tmp_path):
     words = ["simulate", "linear", "--paths", "3", "--frames", "5", "--out", "d.npz"]
     assert "47.0598" in _uidd(*words, cwd=tmp_path).stdout

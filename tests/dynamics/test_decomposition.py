@@ -26,6 +26,7 @@ def circulation(z):
     return jnp.array([[0.0, a, b], [-a, 0.0, c], [-b, -c, 0.0]])
 
 
+@pytest.mark.slow
 def test_a_known_system_of_three_dimensions_is_put_together_again(x64):
     known = ClosedFormDynamics(potential, diffusion, circulation)
     split = decompose(known.drift, diffusion, lambda z: -potential(z), nodes=48)
@@ -42,6 +43,7 @@ def test_a_known_system_of_three_dimensions_is_put_together_again(x64):
         )
 
 
+@pytest.mark.slow
 def test_the_linear_case_splits_exactly(x64):
     known = Linear(1.0).dynamics
     scale = np.sqrt(np.diag(np.linalg.inv(np.asarray(jax.hessian(known.potential)(jnp.zeros(2))))))
@@ -56,6 +58,7 @@ def test_the_linear_case_splits_exactly(x64):
     )
 
 
+@pytest.mark.slow
 def test_a_density_that_is_not_stationary_shows_in_the_last_coordinate(x64):
     known = ClosedFormDynamics(potential, diffusion, circulation)
     split = decompose(known.drift, diffusion, lambda z: -potential(z) - z[2] ** 2 / 4, nodes=48)
@@ -64,6 +67,7 @@ def test_a_density_that_is_not_stationary_shows_in_the_last_coordinate(x64):
     assert off[:, :2].max() < 1e-4 and off[:, 2].max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_rotation_that_tridiagonal_matrices_do_not_like_grows_like_one_over_rho(x64):
     R = jnp.asarray([[0.0, 0, 1], [0, 0, 0], [-1, 0, 0]])
     split = decompose(

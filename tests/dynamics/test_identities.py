@@ -68,6 +68,7 @@ def dot(a, b):
     return np.einsum("ni,ni->n", a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dimension"), CASES)
 def test_the_current_has_no_divergence(name, dimension, evaluated, fresh_seed):
     at = evaluated(name, dimension)

@@ -15,6 +15,7 @@ from uidd.systems.muller_brown import surface
 DEEP, FAR, MIDDLE = [-0.55, 1.44], [0.62, 0.03], [-0.05, 0.47]
 
 
+@pytest.mark.slow
 def test_the_path_between_the_deep_wells_of_muller_and_brown_stops_at_the_third():
     path = minimum_energy_path(surface, DEEP, FAR)
     assert path.result == "ok"
@@ -24,6 +25,7 @@ def test_the_path_between_the_deep_wells_of_muller_and_brown_stops_at_the_third(
     assert path.highest is path.saddles[0]
 
 
+@pytest.mark.slow
 def test_along_a_path_the_gradient_is_along_the_path():
     import jax
 
@@ -52,6 +54,7 @@ def test_heights_differ_by_the_depth_of_the_ends_and_the_way_back_is_the_same():
     assert np.isnan(there.standard_error)
 
 
+@pytest.mark.slow
 def test_the_barrier_of_the_driven_double_well_is_ten_kT():
     system = DoubleWell()
     found = barrier(system.dynamics.potential, [0.6, 1.4], [2.4, 1.6])
@@ -60,6 +63,7 @@ def test_the_barrier_of_the_driven_double_well_is_ten_kT():
     assert only.height == pytest.approx(10, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_all_barriers_of_a_mixture_in_twelve_dimensions():
     generator = np.random.default_rng(0)
     spread = np.concatenate([c + 0.7 * generator.normal(size=(12, 12)) for c in surfaces.CENTERS])
@@ -80,6 +84,7 @@ def _nearest(point):
     return int(np.argmin(np.linalg.norm(surfaces.CENTERS - point.x, axis=1)))
 
 
+@pytest.mark.slow
 def test_a_stop_on_the_way_is_reported():
     found = barrier(surfaces.with_a_stop, [-1.1, 1.1], [1.1, 1.1])
     assert found.result == "ok"
@@ -89,6 +94,7 @@ def test_a_stop_on_the_way_is_reported():
     assert len(graph) == 2  # the stop was not among the starts
 
 
+@pytest.mark.slow
 def test_over_a_monkey_saddle_there_is_no_barrier_to_state():
     # Between any two of the three wells the lowest path leads over the point where the Hessian vanishes.
     wells = [[-3.0, 0.0], [1.5, 2.598]]
@@ -108,6 +114,7 @@ def test_a_slope_has_no_minimum():
     assert found.result == "no_minimum" and np.isnan(found.height)
 
 
+@pytest.mark.slow
 def test_units_do_not_matter():
     scaled = barrier(
         lambda z: surface(z * np.array([1e6, 1e-3])),

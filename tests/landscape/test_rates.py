@@ -47,6 +47,7 @@ def test_a_passage_in_one_dimension_takes_as_long_as_quadrature_says():
     assert abs(found.mean - exact) < 3.5 * found.standard_error
 
 
+@pytest.mark.slow
 def test_eyring_and_kramers_in_closed_form():
     # V'' = 8 h at the wells, -4 h on top: tau = 2 pi / (M 4 h) sqrt(4 h / 8 h) e^h.
     exact = 2 * np.pi / (M * 4 * HEIGHT) * np.sqrt(0.5) * np.exp(HEIGHT)

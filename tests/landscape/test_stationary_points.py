@@ -30,11 +30,13 @@ def assert_points(found, wanted):
         assert point.gradient_norm < 1e-8
 
 
+@pytest.mark.slow
 def test_all_wells_and_passes_of_muller_and_brown():
     assert_points(find_minima(surface, starts(64)), WELLS)
     assert_points(find_saddles(surface, starts(200)), PASSES)
 
 
+@pytest.mark.slow
 def test_a_thousand_random_starts_and_no_wrong_acceptance():
     wide = np.random.default_rng(3).uniform([-2.0, -1.0], [1.5, 2.5], (1000, 2))
     found = find_saddle(surface, wide)
@@ -47,6 +49,7 @@ def test_a_thousand_random_starts_and_no_wrong_acceptance():
     assert all(point.result.message for point in found if point.result != "ok")
 
 
+@pytest.mark.slow
 def test_the_ascent_obeys_both_equations():
     """From one start, against SciPy's integration of the same equations."""
     from scipy.integrate import solve_ivp

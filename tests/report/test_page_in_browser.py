@@ -83,6 +83,7 @@ def test_hostile_names_are_shown_as_text(open_page):
     assert any(title.startswith("<script>") for title in titles)
 
 
+@pytest.mark.slow
 def test_the_page_is_never_wider_than_the_window(open_page):
     from selenium.webdriver.support.wait import WebDriverWait
 

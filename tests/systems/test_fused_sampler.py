@@ -60,6 +60,7 @@ def test_importing_systems_does_not_import_numba():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch_size", "replacement"), PLACES)
 def test_one_iteration_has_the_moments_of_the_equation(batch_size, replacement):
     """With hardly any noise besides that of the batch. The equation takes finite sums over the data."""
@@ -132,6 +133,7 @@ def test_other_sizes_have_the_moments_of_the_equation(shape, replacement):
     assert within_five_errors(products(change - mean), 0.02 * np.asarray(equation.dissipation(z), float))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [True, False])
 def test_a_chain_depends_on_the_seed_and_its_number_alone(kernel, plainly, monkeypatch):
     """The kernel's to the last bit; XLA rounds otherwise in chunks of another size."""

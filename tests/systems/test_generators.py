@@ -63,6 +63,7 @@ def solve(sigma, vectors):
     return np.linalg.solve(sigma, vectors[..., None])[..., 0]
 
 
+@pytest.mark.slow
 @nonlinear
 def test_a_step_has_the_moments_of_the_process(known):
     """E[z(dt)] = z + f dt + (f . grad f + M : grad grad f) dt^2 / 2 + O(dt^3).
@@ -110,6 +111,7 @@ def stationary(known):
     return draw
 
 
+@pytest.mark.slow
 @nonlinear
 def test_heat_and_stationarity_along_paths(known):
     """The rate is the mean of M^-1 (f - div M) o dz per time, the heat over T, which knows nothing of W.

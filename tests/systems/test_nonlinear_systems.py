@@ -88,6 +88,7 @@ def test_the_double_wells_rate_is_a_mean_curvature(circulation):
         assert rate == pytest.approx(2.16757, abs=5e-6)
 
 
+@pytest.mark.slow
 def test_the_driven_wells_rate_by_drawing(x64):
     """The mean of f_irr M^-1 f_irr over exact draws, instead of the mean curvature."""
     system = DrivenWells(0.5)

@@ -192,6 +192,7 @@ def test_a_wrong_argument_is_told_in_one_sentence(sentence):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [sgld_least_squares(8), sgld_ica(4)], ids=["least squares", "ica"])
 def test_chains_that_diverge_are_told(sampler):
     with pytest.raises(InputError, match=r"`step` must be small enough .* got 5\.0\. 20 of 20 diverged"):
