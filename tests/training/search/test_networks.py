@@ -58,26 +58,26 @@ def test_a_network_of_V_comes_in_and_that_of_W_is_switched_off(fits):
 
 @pytest.mark.slow
 def test_a_network_of_W_comes_in_where_the_current_varies(fits):
-    """f_irr is twice as large on one side as W's mean has it: a constant W misses most of that."""
+    """W is ten times larger on one side than on the other: a constant one misses f_irr by more than a third."""
     assert isinstance(fits["current"].model.architecture.circulation, Drawn)
-    error = relative_error(fits["current"], "current", "irreversible_drift")
-    assert error < 0.2 < 0.4 < relative_error_of_mean("current")
-
-
-def relative_error_of_mean(name):
-    """Of f_irr with the mean W."""
-    states = jnp.asarray(np.concatenate(recorded(name).states)[::100])
-    W = np.mean(jax.vmap(SYSTEMS[name].circulation)(states), axis=0)
-    plain = -np.asarray(jax.vmap(SYSTEMS[name].potential_gradient)(states)) @ W.T
-    exact = np.asarray(jax.vmap(SYSTEMS[name].irreversible_drift)(states))
-    return np.sqrt(np.mean((plain - exact) ** 2) / np.mean(exact**2))
+    states = jnp.asarray(np.concatenate(recorded("current").states)[::100])
+    W = np.mean(jax.vmap(SYSTEMS["current"].circulation)(states), axis=0)
+    constant = -np.asarray(jax.vmap(SYSTEMS["current"].potential_gradient)(states)) @ W.T
+    exact = np.asarray(jax.vmap(SYSTEMS["current"].irreversible_drift)(states))
+    missed = np.sqrt(np.mean((constant - exact) ** 2) / np.mean(exact**2))
+    assert missed > 1 / 3
+    assert relative_error(fits["current"], "current", "irreversible_drift") < missed / 2
 
 
 @pytest.mark.slow
 def test_a_network_of_sigma_comes_in_where_the_noise_varies(fits):
-    """sigma grows threefold from left to right."""
+    """sigma grows threefold from left to right: a constant one misses it by more than a fifth."""
     assert isinstance(fits["noise"].model.architecture.diffusion, Varying)
-    assert relative_error(fits["noise"], "noise", "diffusion") < 0.05
+    states = jnp.asarray(np.concatenate(recorded("noise").states)[::100])
+    exact = np.asarray(jax.vmap(SYSTEMS["noise"].diffusion)(states))
+    missed = np.sqrt(np.mean((exact.mean(axis=0) - exact) ** 2) / np.mean(exact**2))
+    assert missed > 1 / 5
+    assert relative_error(fits["noise"], "noise", "diffusion") < missed / 2
 
 
 @pytest.mark.slow
