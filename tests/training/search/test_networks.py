@@ -58,7 +58,7 @@ def test_a_network_of_V_comes_in_and_that_of_W_is_switched_off(fits):
 
 @pytest.mark.slow
 def test_a_network_of_W_comes_in_where_the_current_varies(fits):
-    """W is ten times larger on one side than on the other: a constant one misses f_irr by more than a third."""
+    """W is ten times larger on one side than the other: a constant one misses f_irr by a third and more."""
     assert isinstance(fits["current"].model.architecture.circulation, Drawn)
     states = jnp.asarray(np.concatenate(recorded("current").states)[::100])
     W = np.mean(jax.vmap(SYSTEMS["current"].circulation)(states), axis=0)
