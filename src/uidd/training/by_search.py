@@ -73,7 +73,7 @@ def fit_by_search(
 def with_checks(fit: Fit, problem: Problem, architecture: Architecture, solution: Solution | None) -> Fit:
     """The same fit with what the data say of its assumptions, and what that makes of the rate's error."""
     if not len(fit.ensemble):
-        return fit
+        return replace(fit, ensemble=replace(fit.ensemble, result=fit.result))
     ensemble = replace(
         fit.ensemble, recording_is_stationary=problem.stationary, observed=problem.data.total_time
     )

@@ -110,7 +110,7 @@ def test_an_interrupted_search_resumes_bit_for_bit(fitted, tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(Search, "advance", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         first = fit(data, progress=False, checkpoint=tmp_path / "c.uidd")
-    assert first.result == "interrupted" and not first.models
+    assert first.result == "interrupted" == first.ensemble.result and not first.models
     assert Search.advance is advance
     second = fit(data, progress=False, checkpoint=tmp_path / "c.uidd", resume=True)
     for a, b in zip(jax.tree.leaves(second.model), jax.tree.leaves(fitted.model), strict=True):

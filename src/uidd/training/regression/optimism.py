@@ -54,22 +54,22 @@ class Optimism:
         cls,
         coefficients: Coefficients,
         solution: Solution,
-        straight: Sample,
+        euler_pairs: Sample,
         fitted: np.ndarray,
         total: int,
         *,
         seed: int = 0,
     ) -> "Optimism":
-        """By a fit to some of these pairs, which have been made straight, and to others, `total` of them."""
+        """By a fit to some of these pairs, as Euler pairs, and to others, `total` of them."""
         penalised = coefficients.penalised
         on = ~(penalised & (np.append(solution.precision, 0.0)[coefficients.group] >= TIGHTEST))
         L = prior(coefficients, solution.precision, solution.information)[on]
-        count, dimension = straight.pairs.start.shape
+        count, dimension = euler_pairs.pairs.start.shape
         most = min(MOST_PAIRS, MOST_NUMBERS // (dimension * len(on)))
         generator, index = np.random.default_rng([seed, 4]), np.arange(count)
         if count > most:
             index = np.sort(generator.choice(count, most, replace=False))
-        rows = jacobian_of_mean(coefficients, coefficients.vector, EulerMaruyama(), straight.taken(index))
+        rows = jacobian_of_mean(coefficients, coefficients.vector, EulerMaruyama(), euler_pairs.taken(index))
         rows = np.nan_to_num(rows[:, :, on]) * capped(rows)[:, None, None].astype(rows.dtype)
         pull = L * (coefficients.vector * penalised)[on]
         share = count / len(index)
